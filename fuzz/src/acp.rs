@@ -1,4 +1,5 @@
-//! An agent that speaks the Agent Client Protocol, line by line, whole lines and beginnings of long ones.
+//! An agent that speaks the Agent Client Protocol, line by line, whole lines and beginnings of long
+//! ones.
 
 use redgreen_core::acp::{Client, Offers, Plan};
 use redgreen_core::agent::Strategy;

@@ -4,8 +4,16 @@ use redgreen_core::change;
 use redgreen_core::framework::{FRAMEWORKS, Framework};
 use redgreen_core::phase::Phase;
 
-const PATHS: [&str; 8] =
-    ["a.py", "test_a.py", "src/a.rs", "a_test.go", "a.test.ts", "a.js", "src/test/java/ATest.java", "pyproject.toml"];
+const PATHS: [&str; 8] = [
+    "a.py",
+    "test_a.py",
+    "src/a.rs",
+    "a_test.go",
+    "a.test.ts",
+    "a.js",
+    "src/test/java/ATest.java",
+    "pyproject.toml",
+];
 
 /// The path as a digit, then the old text and the new one with a line of three dashes between them.
 pub(crate) fn input(input: &[u8]) {
@@ -17,7 +25,7 @@ pub(crate) fn input(input: &[u8]) {
     let class = change::classify(path, &all);
     for phase in [Phase::Red, Phase::Green, Phase::Refactor] {
         change::look_closer(phase, class, path, old, new);
-        change::manifest_ruling(phase, path, old, new);
+        change::manifest_ruling(phase, path, old, new, &all);
     }
     change::is_stub(path, old, new);
 }

@@ -6,7 +6,10 @@ use redgreen_core::session::rules::{FileChange, New, frameworks, objections};
 
 pub(crate) fn input(bytes: &[u8]) {
     if let Ok(session) = Session::parse(bytes) {
-        assert_eq!(Session::parse(&serde_json::to_vec(&session).unwrap_or_default()).as_ref(), Ok(&session));
+        assert_eq!(
+            Session::parse(&serde_json::to_vec(&session).unwrap_or_default()).as_ref(),
+            Ok(&session)
+        );
     }
     let event = match read(bytes, None) {
         Ok(event) => event,

@@ -1,8 +1,9 @@
-//! Messages to the MCP server: every answer is a message, and no message keeps the server from answering the next one.
+//! Messages to the MCP server: every answer is a message, and no message keeps the server from
+//! answering the next one.
 
 use std::collections::BTreeSet;
 
-use redgreen_serve::{Cancelled, Row, Said, Service, ToolRow, answers};
+use redgreen_serve::{Cancelled, Row, Service, ToolAnswer, ToolRow, answers};
 use serde_json::{Value, json};
 
 /// How a conversation begins.
@@ -13,7 +14,7 @@ const HANDSHAKE: &str = concat!(
     r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
     "\n",
 );
-const ROWS: &[Row] = &[Row { name: "redgreen://session/brief", description: "What is to be built" }];
+const ROWS: &[Row] = &[Row { name: "redgreen://session/brief", description: "What to build" }];
 
 pub(crate) fn input(bytes: &[u8]) {
     // Before the handshake, and after it.
@@ -47,7 +48,12 @@ impl Service for Echo {
     }
 
     fn tools(&self) -> Vec<ToolRow> {
-        let row = |name| ToolRow { name, description: "echo", input: json!({ "type": "object" }), reads: true };
+        let row = |name| ToolRow {
+            name,
+            description: "echo",
+            input: json!({ "type": "object" }),
+            reads: true,
+        };
         ["status", "check", "explain", "dispute_test", "plan"].map(row).to_vec()
     }
 
@@ -59,9 +65,9 @@ impl Service for Echo {
         ROWS
     }
 
-    fn call(&self, tool: &str, arguments: Value, cancelled: &Cancelled) -> Said {
+    fn call(&self, tool: &str, arguments: Value, cancelled: &Cancelled) -> ToolAnswer {
         let failed = cancelled.is();
-        Said { text: format!("{tool} {arguments}"), value: Some(arguments), failed }
+        ToolAnswer { text: format!("{tool} {arguments}"), value: Some(arguments), failed }
     }
 
     fn resource(&self, address: &str) -> Result<String, String> {

@@ -1,4 +1,5 @@
-//! A file of a run's mailbox, and a plan that a user edited: used within limits, or refused in words.
+//! A file of a run's mailbox, and a plan that a user edited: used within limits, or refused in
+//! words.
 
 use redgreen_core::steer::{self, MESSAGE_BYTES_MAX, Message};
 use redgreen_core::test_list::Known;

@@ -5,7 +5,8 @@ use redgreen_core::model::wire::{Decoder, Wire};
 
 pub(crate) fn input(input: &[u8]) {
     let Some((&choice, bytes)) = input.split_first() else { return };
-    let wire = [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini][usize::from(choice) % 4];
+    let wire =
+        [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini][usize::from(choice) % 4];
     let mut decoder = Decoder::new(wire);
     let mut stream = sse::Parser::default();
     for piece in bytes.chunks(1 + usize::from(choice)) {

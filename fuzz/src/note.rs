@@ -1,4 +1,5 @@
-//! A handoff note of anybody's repository: read, or refused in words; what was read is written and read again the same.
+//! A handoff note of anybody's repository: read, or refused in words; what was read is written and
+//! read again the same.
 
 use redgreen_core::handoff::Handoff;
 use redgreen_core::note::Note;

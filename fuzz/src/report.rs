@@ -1,4 +1,5 @@
-//! What test runners leave behind, read by every framework: as its output, as its reports, however it ended.
+//! What test runners leave behind, read by every framework: as its output, as its reports, however
+//! it ended.
 
 use redgreen_core::coverage::{Coverage, Format};
 use redgreen_core::format::{go_json, gtest_json, junit, tap};
@@ -38,7 +39,7 @@ pub(crate) fn input(input: &[u8]) {
 }
 
 fn cargo(bytes: &[u8]) {
-    let seen = libtest::Seen { exit: Exit::Code(0), stdout: bytes, cut: false };
+    let seen = libtest::LibtestOutput { exit: Exit::Code(0), stdout: bytes, cut: false };
     libtest::parse("a", seen, bytes);
     libtest::parse_doc("a", seen);
     libtest::parse_list("a", bytes);

@@ -1,5 +1,6 @@
-//! Everything that reads what others wrote, as functions of any bytes. `scripts/fuzz` looks for bytes that make one of them
-//! panic or take for ever; the tests of the workspace run the seeds through the same functions, without a fuzzer.
+//! Everything that reads what others wrote, as functions of any bytes. `scripts/fuzz` looks for
+//! bytes that make one of them panic or take for ever; the tests of the workspace run the seeds
+//! through the same functions, without a fuzzer.
 
 mod acp;
 mod agent_output;
@@ -12,6 +13,7 @@ mod message;
 mod model;
 mod note;
 mod report;
+mod review;
 mod words;
 
 /// Reads any bytes; to panic, or to take long, is the fault that is looked for.
@@ -30,5 +32,6 @@ pub(crate) const TARGETS: &[(&str, Input)] = &[
     ("model", model::input),
     ("note", note::input),
     ("report", report::input),
+    ("review", review::input),
     ("words", words::input),
 ];

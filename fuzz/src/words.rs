@@ -1,5 +1,5 @@
-//! Words of others: names that reach paths and refs, text that reaches a terminal, credentials in it, and what a client asks
-//! the proxy for.
+//! Words of others: names that reach paths and refs, text that reaches a terminal, credentials in
+//! it, and what a client asks the proxy for.
 
 use redgreen_core::egress::{Entry, Target, parse, targets_in};
 use redgreen_core::guard::{secret, secret_folder, secret_name, tokens};
@@ -42,9 +42,14 @@ fn shown(words: &str) {
     assert_eq!(serde_json::from_str::<String>(&safe).ok().as_deref(), Some(words));
 }
 
-/// A name that is accepted leads nowhere else as a path, and is no option as a word of a command line.
+/// A name that is accepted leads nowhere else as a path, and is no option as a word of a command
+/// line.
 fn named(words: &str) {
-    let as_path = [RunId::parse(words).is_ok(), RunFile::parse(words).is_ok(), SalvageName::parse(words).is_ok()];
+    let as_path = [
+        RunId::parse(words).is_ok(),
+        RunFile::parse(words).is_ok(),
+        SalvageName::parse(words).is_ok(),
+    ];
     let as_word = [
         Branch::parse(words).is_ok(),
         RunBranch::parse(words).is_ok(),

@@ -1,5 +1,5 @@
-//! What an agent is told, and what it gives back. Whichever agent it is, its edits are in the worktree; nothing it says
-//! is evidence.
+//! What an agent is told, and what it gives back. Whichever agent it is, its edits are in the
+//! worktree; nothing it says is evidence.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,10 +15,14 @@ pub struct Assignment {
     pub role: Role,
     pub phase: Phase,
     pub cycle: u32,
-    /// How many turns of this role ended before this one in the whole run: which entry a scripted agent plays.
+    /// How many turns of this role ended before this one in the whole run: which entry a scripted
+    /// agent plays.
     pub turn: u32,
     /// 1 for the first try of the phase.
     pub attempt: u32,
+    /// The number of this attempt, if several are made side by side.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<u32>,
     pub request: String,
     /// What the specification, task or design says beside the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,7 +58,8 @@ impl Assignment {
     }
 }
 
-/// Which conversation a turn is part of. An agent that cannot go on with one begins a new one: its orders are complete.
+/// Which conversation a turn is part of. An agent that cannot go on with one begins a new one: its
+/// orders are complete.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "strategy", rename_all = "snake_case")]
 pub enum Strategy {
@@ -75,7 +80,9 @@ impl Strategy {
             Strategy::New => None,
             Strategy::Resume { session } => Some((session.as_str(), false)),
             Strategy::Fork { session } => Some((session.as_str(), true)),
-            Strategy::MergeFork { sessions } => sessions.first().map(|session| (session.as_str(), true)),
+            Strategy::MergeFork { sessions } => {
+                sessions.first().map(|session| (session.as_str(), true))
+            }
         }
     }
 }
@@ -93,8 +100,8 @@ pub struct Trouble {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ended", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Turn {
-    /// The agent stopped by itself. What it says counts in PLAN, where the answer names the next test, and in GREEN,
-    /// where it may contest one.
+    /// The agent stopped by itself. What it says counts in PLAN, where the answer names the next
+    /// test, and in GREEN, where it may contest one.
     Done { answer: String },
     /// It could not go on.
     Failed { failure: Failure, message: String },
@@ -112,7 +119,8 @@ pub enum Failure {
     Crash,
     /// Trying again cannot help: unknown model, no key, a script without another turn.
     Unusable,
-    /// What the run may cost does not cover the next request. The edits stay: more budget takes them up.
+    /// What the run may cost does not cover the next request. The edits stay: more budget takes
+    /// them up.
     Budget,
 }
 
@@ -128,7 +136,8 @@ impl Failure {
     }
 }
 
-/// The last object of an answer that reads as `T`: models talk before they answer, and fence what they say.
+/// The last object of an answer that reads as `T`: models talk before they answer, and fence what
+/// they say.
 pub(crate) fn last_object<T: DeserializeOwned>(answer: &str) -> Option<T> {
     answer.match_indices('{').rev().find_map(|(start, _)| {
         let mut objects = serde_json::Deserializer::from_str(answer.get(start..)?).into_iter::<T>();
@@ -154,7 +163,8 @@ pub struct Cost {
     /// Sent and received, from a cache or not.
     pub tokens: Option<u64>,
     pub microdollars: Option<u64>,
-    /// Parts of `tokens`, where they are known apart: sent and new, received, sent and known to a cache.
+    /// Parts of `tokens`, where they are known apart: sent and new, received, sent and known to a
+    /// cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]

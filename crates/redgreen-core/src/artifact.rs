@@ -1,4 +1,5 @@
-//! What RED and GREEN leave for other tools, with the field names those tools know. YAML and JSON.
+//! The artifacts of RED and GREEN for other tools, with the field names that those tools know. YAML
+//! and JSON.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,20 +9,20 @@ use crate::framework;
 use crate::report::{Exit, Report, Status, Test};
 use crate::text;
 
-/// What is kept of a test's message and of the runner's output.
+/// Limits of a test's message and of the runner's output.
 const MESSAGE_CHARS_MAX: usize = 2_000;
 const OUTPUT_CHARS_MAX: usize = 20_000;
 
-/// The tests that were written, and how they ended before there was any code.
+/// The written tests, and their results before there was any code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Red {
     pub spec_id: String,
     pub request_id: String,
     pub test_files: Vec<TestFile>,
-    /// How many tests were written, those that do not load yet included.
+    /// The number of written tests, including those that do not load yet.
     #[serde(default)]
     pub test_count: u64,
-    /// Which tests cover which case of the brief.
+    /// The tests for each case of the brief.
     #[serde(default)]
     pub test_cases: Vec<Covered>,
     pub test_results: Results,
@@ -34,7 +35,7 @@ pub struct Red {
     pub acceptance_criteria: Vec<Criterion>,
 }
 
-/// The code that was written, and how far it got.
+/// The written code and its results.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Green {
     pub spec_id: String,
@@ -46,10 +47,10 @@ pub struct Green {
     pub iterations: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Why the last try was not accepted.
+    /// Why the last attempt was refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
-    /// Lines reached of those that could be, in percent; absent when nothing was asked for or no tool measured it.
+    /// Line coverage in percent; absent if not requested or not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -73,7 +74,7 @@ pub struct Results {
     pub errors: u64,
     pub skipped: u64,
     pub total: u64,
-    /// `null` when the runner did not end by itself.
+    /// `null` if the runner did not exit by itself.
     pub exit_code: Option<i32>,
     pub output: String,
     pub test_details: Vec<Detail>,
@@ -87,19 +88,31 @@ pub struct Detail {
     pub message: Option<String>,
 }
 
-/// What RED showed.
-pub fn red(brief: &Brief, run: &str, files: Vec<TestFile>, written: Written<'_>, warnings: &[String]) -> Red {
+/// Creates the artifact of RED.
+pub fn red(
+    brief: &Brief,
+    run: &str,
+    files: Vec<TestFile>,
+    written: Written<'_>,
+    warnings: &[String],
+) -> Red {
     let Written { before, after, in_source, tests } = written;
     let fresh = batch::fresh(before, after);
     let loaded = after.load_errors.is_empty();
     let count = in_source.filter(|_| !loaded).unwrap_or(fresh.len());
     let named = |wanted: fn(Status) -> bool| {
-        fresh.iter().filter(|test| wanted(test.status)).map(|test| test.id.clone()).collect::<Vec<_>>()
+        fresh
+            .iter()
+            .filter(|test| wanted(test.status))
+            .map(|test| test.id.clone())
+            .collect::<Vec<_>>()
     };
     let mut failing = named(Status::is_failure);
     for error in &after.load_errors {
-        // Tests of a file that does not load yet have names all the same.
-        let names = |file: &String| tests.iter().filter(|test| test.file == *file).map(batch::SourceTest::id).collect();
+        // Tests in a file that does not load yet still have names.
+        let names = |file: &String| {
+            tests.iter().filter(|test| test.file == *file).map(batch::SourceTest::id).collect()
+        };
         let named: Vec<String> = error.file.as_ref().map(names).unwrap_or_default();
         let unnamed = || vec![error.file.clone().unwrap_or_else(|| first_line(&error.message))];
         failing.extend(if named.is_empty() { unnamed() } else { named });
@@ -120,7 +133,8 @@ pub fn red(brief: &Brief, run: &str, files: Vec<TestFile>, written: Written<'_>,
     }
 }
 
-/// What GREEN showed: all tests, because a test that broke counts as much as one that does not pass yet.
+/// Creates the artifact of GREEN with all tests, because a broken test counts as much as one that
+/// does not pass yet.
 pub fn green(brief: &Brief, run: &str, after: &Report) -> Green {
     let all: Vec<&Test> = after.tests.iter().collect();
     let test_results = results(&all, after);
@@ -128,14 +142,16 @@ pub fn green(brief: &Brief, run: &str, after: &Report) -> Green {
         spec_id: spec_id(brief, run),
         request_id: brief.request_id.clone().unwrap_or_else(|| run.to_owned()),
         passing_tests: test_results.passed,
-        all_tests_pass: test_results.failed == 0 && test_results.errors == 0 && test_results.passed > 0,
+        all_tests_pass: test_results.failed == 0
+            && test_results.errors == 0
+            && test_results.passed > 0,
         test_results,
         components: brief.components.clone(),
         ..Green::default()
     }
 }
 
-/// Why GREEN is not done, as other tools know it.
+/// Why GREEN is not done, in the wording of other tools.
 pub fn green_error(iterations: u32, iterations_max: u32) -> String {
     if iterations >= iterations_max {
         format!("Max iterations ({iterations_max}) reached")
@@ -144,13 +160,13 @@ pub fn green_error(iterations: u32, iterations_max: u32) -> String {
     }
 }
 
-/// The same as text: for a program that reads YAML, and for one that reads JSON.
+/// The artifact as YAML and as JSON.
 pub fn render(artifact: &impl Serialize) -> (String, String) {
     let yaml = serde_saphyr::to_string(artifact).unwrap_or_default();
     let mut json = serde_json::to_string_pretty(artifact).unwrap_or_default();
     json.push('\n');
     let json = text::json(&json).into_owned();
-    // Where YAML would hold characters that people must not be shown, its JSON form has escapes for them.
+    // If the YAML would contain deceptive characters, use the JSON form, which escapes them.
     let yaml = if text::visible(&yaml) == yaml { yaml } else { json.clone() };
     (yaml, json)
 }
@@ -165,8 +181,13 @@ fn results(tests: &[&Test], report: &Report) -> Results {
         let status = match test.status {
             Status::Passed => "passed",
             Status::Skipped | Status::Todo | Status::NotRun | Status::Xfailed => "skipped",
-            // To pytest an exception in a test's own body is a failure; an error is what breaks around it.
-            Status::Errored if report.runner == framework::pytest::FRAMEWORK.name && !test.outside => "failed",
+            // In pytest, an exception in a test's own body is a failure; an error occurs outside of
+            // it.
+            Status::Errored
+                if report.runner == framework::pytest::FRAMEWORK.name && !test.outside =>
+            {
+                "failed"
+            }
             Status::Errored | Status::Crashed | Status::TimedOut => "error",
             Status::Failed | Status::Flaky | Status::Xpassed => "failed",
         };
@@ -177,7 +198,11 @@ fn results(tests: &[&Test], report: &Report) -> Results {
             _ => &mut results.failed,
         } += 1;
         let message = test.message.as_deref().map(|message| cut(message, MESSAGE_CHARS_MAX));
-        results.test_details.push(Detail { name: test.id.clone(), status: status.to_owned(), message });
+        results.test_details.push(Detail {
+            name: test.id.clone(),
+            status: status.to_owned(),
+            message,
+        });
     }
     for error in &report.load_errors {
         results.errors += 1;
@@ -211,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_texts_of_an_artifact_say_the_same() {
+    fn yaml_and_json_have_the_same_content() {
         let mut failed = Test::new("tests/test_a.py::test_b", Status::Failed);
         failed.message = Some("assert 1 == 2\n- # odd: \"text\" \u{1F600}".to_owned());
         let before = Report::default();
@@ -227,7 +252,10 @@ mod tests {
         }];
         let written = Written { before: &before, after: &after, in_source: None, tests: &[] };
         let red = red(&Brief::of("a"), "r1", files, written, &["take care".to_owned()]);
-        assert_eq!((red.test_results.failed, red.test_results.passed, red.test_results.total), (1, 1, 3));
+        assert_eq!(
+            (red.test_results.failed, red.test_results.passed, red.test_results.total),
+            (1, 1, 3)
+        );
         assert_eq!(red.unexpected_passes, ["c"]);
         let (yaml, json) = render(&red);
         assert_eq!(serde_json::from_str::<Red>(&json).unwrap(), red);

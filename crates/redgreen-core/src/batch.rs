@@ -1,4 +1,5 @@
-//! RED where all tests are written at once: how many there are, and which of them pass before there is any code.
+//! RED with all tests at once: the number of tests, and which of them pass before there is any
+//! code.
 
 mod cases;
 
@@ -12,27 +13,27 @@ use crate::verdict::{Code, Reason};
 
 pub use cases::{Covered, SourceTest, covered, tests_in};
 
-/// What was written, as far as it was seen.
+/// The written tests, as far as they are known.
 #[derive(Clone, Copy, Debug)]
 pub struct Written<'a> {
     pub before: &'a Report,
     pub after: &'a Report,
-    /// Tests that the source of changed test files shows, where its language is known: a file that does not load yet
-    /// has tests too.
+    /// The number of tests in the source of changed test files, if the language has a parser: a
+    /// file that does not load yet has tests too.
     pub in_source: Option<usize>,
     /// All tests of the changed test files.
     pub tests: &'a [SourceTest],
 }
 
-/// What there is to say about it.
+/// The result of the comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Weighed {
-    /// Why it is refused.
+    /// The reasons for a refusal.
     pub reasons: Vec<Reason>,
     pub warnings: Vec<String>,
 }
 
-/// Holds what was written against what the brief asks for.
+/// Compares the written tests with the brief.
 pub fn weigh(brief: &Brief, policy: &Policy, written: Written<'_>) -> Weighed {
     let mut weighed = Weighed::default();
     let pass_percent_max = policy.pass_percent_max;
@@ -42,31 +43,39 @@ pub fn weigh(brief: &Brief, policy: &Policy, written: Written<'_>) -> Weighed {
     match (unloaded, written.in_source) {
         (false, _) => weighed.reasons.extend(wrong_count(brief, fresh.len(), functions(&fresh))),
         (true, Some(count)) => weighed.reasons.extend(wrong_count(brief, count, count)),
-        (true, None) => weighed.warnings.push("the new tests do not load yet, so they could not be counted".to_owned()),
+        (true, None) => weighed
+            .warnings
+            .push("the new tests do not load yet, so they could not be counted".to_owned()),
     }
     weighed.reasons.extend(uncovered(brief, written.tests));
     let files = written.tests.iter().map(|test| test.file.as_str());
     let warned = brief.instructions.warnings(files, written.tests.len(), brief.components.len());
     weighed.warnings.extend(warned);
     if passes > 0 && !policy.allow_passes {
-        let names: Vec<&str> =
-            fresh.iter().filter(|test| test.status == Status::Passed).map(|test| test.id.as_str()).collect();
-        let sentence = format!("{} pass before there is any code, and the settings allow none", names.join(", "));
+        let names: Vec<&str> = fresh
+            .iter()
+            .filter(|test| test.status == Status::Passed)
+            .map(|test| test.id.as_str())
+            .collect();
+        let sentence = format!(
+            "{} pass before any code is written, and the settings allow none",
+            names.join(", ")
+        );
         weighed.reasons.push(Reason::new(Code::RedPasses, sentence));
     } else if passes > 0 && !fresh.is_empty() {
         let total = written.in_source.filter(|_| unloaded).unwrap_or(0).max(fresh.len());
         let percent = passes.saturating_mul(100) / total;
         if u32::try_from(percent).unwrap_or(u32::MAX) > pass_percent_max {
             weighed.warnings.push(format!(
-                "{percent} % of the new tests pass before there is any code ({passes} of {total}); more than {pass_percent_max} % \
-                 are worth a look",
+                "{percent} % of the new tests pass before any code is written ({passes} of \
+                 {total}); more than {pass_percent_max} % deserve a closer look",
             ));
         }
     }
     weighed
 }
 
-/// Cases of a specification that no test names. A task has no ids of its own: there the number decides.
+/// Cases of a specification that no test names. A task has no case ids, so only the number counts.
 fn uncovered(brief: &Brief, tests: &[SourceTest]) -> Option<Reason> {
     let cases = if brief.door == Door::Spec { brief.test_cases.as_slice() } else { &[] };
     let missing: Vec<String> = covered(cases, tests)
@@ -76,34 +85,37 @@ fn uncovered(brief: &Brief, tests: &[SourceTest]) -> Option<Reason> {
         .collect();
     let sentence = || {
         format!(
-            "no test says that it covers {}; put the id into the test's name, docstring or the comment above it",
+            "no test covers {}; put the id into the test's name, its docstring or the comment \
+             above it",
             missing.join("; ")
         )
     };
     (!missing.is_empty()).then(|| Reason::new(Code::RedCaseMissing, sentence()))
 }
 
-/// Files that the task says are changed, and that are as they were.
+/// Files that the task says will change, but that did not change.
 pub fn untouched(brief: &Brief, phase: Phase, changed: &[String]) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
     for point in brief.points(phase).filter(|point| !point.is_touched(changed)) {
         let file = point.file.as_deref().unwrap_or_default();
         if !reasons.iter().any(|reason| reason.file.as_deref() == Some(file)) {
-            let sentence =
-                format!("the task names {file} as a modification point ({}), and it was not changed", point.words);
+            let sentence = format!(
+                "{file} is a modification point of the task ({}), but did not change",
+                point.words
+            );
             reasons.push(Reason::new(Code::TaskPoint, sentence).place(Some(file), None));
         }
     }
     reasons
 }
 
-/// Tests that were not there before.
+/// New tests.
 pub fn fresh<'a>(before: &Report, after: &'a Report) -> Vec<&'a Test> {
     let known: HashSet<&str> = before.tests.iter().map(|test| test.id.as_str()).collect();
     after.tests.iter().filter(|test| !known.contains(test.id.as_str())).collect()
 }
 
-/// A test that runs with several values is one test to whoever counts functions.
+/// The number of test functions: a parameterized test counts once.
 fn functions(tests: &[&Test]) -> usize {
     let function = |test: &&Test| {
         let told = test.identity();
@@ -115,15 +127,18 @@ fn functions(tests: &[&Test]) -> usize {
 fn wrong_count(brief: &Brief, tests: usize, functions: usize) -> Option<Reason> {
     let asked = brief.test_count.and_then(|count| usize::try_from(count).ok());
     let (wrong, asked) = match asked {
-        // A task that lists no cases asks for tests all the same.
-        None if brief.test_cases.is_empty() => (tests == 0, "tests are asked for".to_owned()),
-        Some(count) => (tests != count && functions != count, format!("{count} tests are asked for")),
+        // A task without test cases still requires tests.
+        None if brief.test_cases.is_empty() => (tests == 0, "tests are required".to_owned()),
+        Some(count) => {
+            (tests != count && functions != count, format!("{count} tests are required"))
+        }
         None => {
             let cases = brief.test_cases.len();
-            (functions.max(tests) < cases, format!("{cases} test cases are asked for"))
+            (functions.max(tests) < cases, format!("{cases} test cases are required"))
         }
     };
-    wrong.then(|| Reason::new(Code::RedWrongCount, format!("{asked}, and {functions} were written")))
+    wrong
+        .then(|| Reason::new(Code::RedWrongCount, format!("{asked}, but {functions} were written")))
 }
 
 #[cfg(test)]
@@ -140,9 +155,19 @@ mod tests {
         Report { tests: tests.split_whitespace().map(test).collect(), ..Report::default() }
     }
 
-    fn check(count: Option<u32>, cases: usize, after: &str, in_source: Option<usize>, expected: &str) {
-        let brief =
-            Brief { door: Door::Task, test_count: count, test_cases: vec![Case::default(); cases], ..Brief::default() };
+    fn check(
+        count: Option<u32>,
+        cases: usize,
+        after: &str,
+        in_source: Option<usize>,
+        expected: &str,
+    ) {
+        let brief = Brief {
+            door: Door::Task,
+            test_count: count,
+            test_cases: vec![Case::default(); cases],
+            ..Brief::default()
+        };
         let before = report("+old");
         let mut after = report(after);
         if in_source.is_some() {
@@ -158,28 +183,40 @@ mod tests {
         }
         let written = Written { before: &before, after: &after, in_source, tests: &[] };
         let weighed = weigh(&brief, &Policy::default(), written);
-        let told: Vec<String> =
-            weighed.reasons.into_iter().map(|reason| reason.sentence).chain(weighed.warnings).collect();
+        let told: Vec<String> = weighed
+            .reasons
+            .into_iter()
+            .map(|reason| reason.sentence)
+            .chain(weighed.warnings)
+            .collect();
         assert_eq!(told.join("; "), expected, "{after:?}");
     }
 
     #[test]
-    fn the_number_of_tests_is_that_of_the_brief() {
+    fn the_number_of_tests_must_match_the_brief() {
         check(Some(2), 2, "+old -a -b", None, "");
-        check(Some(2), 2, "+old -a", None, "2 tests are asked for, and 1 were written");
-        check(Some(2), 2, "+old -a -b -c", None, "2 tests are asked for, and 3 were written");
+        check(Some(2), 2, "+old -a", None, "2 tests are required, but 1 were written");
+        check(Some(2), 2, "+old -a -b -c", None, "2 tests are required, but 3 were written");
         check(Some(2), 2, "+old -t.py::a[1] -t.py::a[2] -t.py::b", None, "");
         check(Some(3), 3, "+old", Some(3), "");
         check(Some(4), 4, "+old +a", Some(4), "");
-        check(Some(3), 3, "+old", Some(2), "3 tests are asked for, and 2 were written");
+        check(Some(3), 3, "+old", Some(2), "3 tests are required, but 2 were written");
         check(None, 2, "+old -a -b -c", None, "");
-        check(None, 3, "+old -a -b", None, "3 test cases are asked for, and 2 were written");
+        check(None, 3, "+old -a -b", None, "3 test cases are required, but 2 were written");
     }
 
     #[test]
-    fn every_case_of_a_specification_is_named_by_a_test() {
-        let case = |id: &str| Case { id: id.to_owned(), description: "adds".to_owned(), ..Case::default() };
-        let brief = Brief { door: Door::Spec, test_cases: vec![case("TC1"), case("TC2")], ..Brief::default() };
+    fn a_test_must_name_every_case_of_a_specification() {
+        let case = |id: &str| Case {
+            id: id.to_owned(),
+            description: "adds".to_owned(),
+            ..Case::default()
+        };
+        let brief = Brief {
+            door: Door::Spec,
+            test_cases: vec![case("TC1"), case("TC2")],
+            ..Brief::default()
+        };
         let (before, after) = (report(""), report("-a -b"));
         let tests = tests_in(
             "tests/test_t.py",
@@ -188,7 +225,11 @@ mod tests {
         let written = Written { before: &before, after: &after, in_source: Some(2), tests: &tests };
         let reasons = weigh(&brief, &Policy::default(), written).reasons;
         assert_eq!(reasons.len(), 1);
-        assert!(reasons[0].sentence.starts_with("no test says that it covers TC2: adds;"), "{}", reasons[0].sentence);
+        assert!(
+            reasons[0].sentence.starts_with("no test covers TC2: adds;"),
+            "{}",
+            reasons[0].sentence
+        );
     }
 
     #[test]
@@ -196,24 +237,37 @@ mod tests {
         let (before, after) = (report(""), report("-a +b"));
         let written = Written { before: &before, after: &after, in_source: None, tests: &[] };
         let policy = Policy { allow_passes: false, ..Policy::default() };
-        let weighed = weigh(&Brief { door: Door::Task, test_count: Some(2), ..Brief::default() }, &policy, written);
-        assert_eq!(weighed.reasons[0].sentence, "b pass before there is any code, and the settings allow none");
+        let weighed = weigh(
+            &Brief { door: Door::Task, test_count: Some(2), ..Brief::default() },
+            &policy,
+            written,
+        );
+        assert_eq!(
+            weighed.reasons[0].sentence,
+            "b pass before any code is written, and the settings allow none"
+        );
     }
 
     #[test]
-    fn files_that_a_task_names_are_changed() {
+    fn files_named_by_a_task_must_change() {
         let green = PhaseOrders {
             modification_points: vec![ModificationPoint::of_text("a.py: add")],
             ..PhaseOrders::of(Phase::Green)
         };
         let brief = Brief {
             phases: vec![green],
-            modification_points: vec![ModificationPoint::of_text("a.py"), ModificationPoint::of_text("b.py")],
+            modification_points: vec![
+                ModificationPoint::of_text("a.py"),
+                ModificationPoint::of_text("b.py"),
+            ],
             ..Brief::default()
         };
         let files = |phase, changed: &[&str]| -> Vec<String> {
             let changed: Vec<String> = changed.iter().map(|path| (*path).to_owned()).collect();
-            untouched(&brief, phase, &changed).into_iter().filter_map(|reason| reason.file).collect()
+            untouched(&brief, phase, &changed)
+                .into_iter()
+                .filter_map(|reason| reason.file)
+                .collect()
         };
         assert_eq!(files(Phase::Green, &["c.py"]), ["a.py", "b.py"]);
         assert_eq!(files(Phase::Green, &["a.py", "b.py"]), Vec::<String>::new());
@@ -221,9 +275,10 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_pass_at_once_are_worth_a_warning_when_there_are_many() {
+    fn warns_if_many_tests_pass_immediately() {
         check(None, 1, "-a -b -c +d", None, "");
-        let words = "50 % of the new tests pass before there is any code (1 of 2); more than 30 % are worth a look";
+        let words = "50 % of the new tests pass before any code is written (1 of 2); more than 30 \
+                     % deserve a closer look";
         check(None, 1, "-a +b", None, words);
     }
 }

@@ -1,4 +1,4 @@
-//! What to build, whichever front door it came through: a sentence, a specification, a design with context files, or a
+//! What to build, from any input: a sentence, a specification, a design with context files, or a
 //! task of another tool's planner.
 
 pub mod blocks;
@@ -25,21 +25,21 @@ use crate::phase::Role;
 pub use criterion::Criterion;
 pub use files::files_to_read;
 pub use instructions::Instructions;
-pub use node::Fault;
+pub use node::Problem;
 pub use point::ModificationPoint;
 
-/// The user's wish. Everything but the request is empty where the door does not ask for it.
+/// What the user wants. Every field except the request is empty if the input does not provide it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Brief {
-    /// The feature request, as the user wrote it; of a file, what it says the feature is.
+    /// The feature request as the user wrote it, or the title in a file.
     pub request: String,
     #[serde(skip_serializing_if = "Door::is_request")]
     pub door: Door,
     /// `spec_id`, the number of the issue, or the id of the task.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub id: String,
-    /// Whoever asked for the specification knows it by this.
+    /// The id that the requester of the specification uses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -47,14 +47,14 @@ pub struct Brief {
     /// All of them are written before any code.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub test_cases: Vec<Case>,
-    /// How many tests have to be written, where the file says a number.
+    /// The number of tests to write, if the file specifies one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_count: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub acceptance_criteria: Vec<Criterion>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub implementation_order: Vec<OrderStep>,
-    /// What a task says about each phase.
+    /// The task's instructions for each phase.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseOrders>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -63,25 +63,25 @@ pub struct Brief {
     pub focus_paths: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pre_analysis: Vec<String>,
-    /// Files that the task says will be changed, whichever phase does it.
+    /// Files that the task says will change, in any phase.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modification_points: Vec<ModificationPoint>,
-    /// What a plan says for all of its tasks: the stack, conventions.
+    /// The plan's context for all of its tasks: the stack, conventions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared_context: Vec<String>,
-    /// Files that the brief names to be read first; what they hold is in `context`.
+    /// Files to read first; their contents are in `context`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// What the project's settings ask of whoever writes tests and code.
+    /// Instructions for tests and code from the project's settings.
     #[serde(skip_serializing_if = "Instructions::is_empty")]
     pub instructions: Instructions,
     /// The design document.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub design: Option<Document>,
-    /// Files of the project that every agent is shown.
+    /// Project files to show to every agent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub context: Vec<Document>,
-    /// Command lines that have to end well before GREEN is accepted.
+    /// Commands that have to succeed before GREEN is accepted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub convergence: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,12 +91,12 @@ pub struct Brief {
     /// Whether RED writes tests that the implementer does not see.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub withhold: Option<bool>,
-    /// Whether an agent of ours works, or the phases go to an external one, and in which session.
+    /// Whether our own agent works or an external one, and in which session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution: Option<Execution>,
 }
 
-/// How the wish came in.
+/// The kind of input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Door {
@@ -119,7 +119,7 @@ pub struct Component {
     pub description: String,
     #[serde(skip_serializing_if = "Interface::is_empty")]
     pub interface: Interface,
-    /// The components that have to be there first.
+    /// The components that have to exist first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<String>,
 }
@@ -144,7 +144,7 @@ pub struct Method {
     pub description: String,
 }
 
-/// A test as a file asks for it.
+/// A test that a file requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Case {
@@ -168,7 +168,7 @@ pub struct OrderStep {
     pub description: String,
 }
 
-/// What a task says about one phase.
+/// A task's instructions for one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseOrders {
     pub phase: crate::phase::Phase,
@@ -177,7 +177,7 @@ pub struct PhaseOrders {
     pub actions: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modification_points: Vec<ModificationPoint>,
-    /// In which order things happen, as the plan sees it.
+    /// The order of operations in the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub logic_flow: Vec<String>,
 }
@@ -197,10 +197,10 @@ impl PhaseOrders {
 /// A text file of the project.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Document {
-    /// From the project's root.
+    /// Relative to the project root.
     pub path: String,
     pub text: String,
-    /// By which the text is known again where only its path was kept.
+    /// Identifies the text if only the path was kept.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
 }
@@ -209,35 +209,41 @@ pub struct Document {
 #[serde(rename_all = "camelCase", default)]
 pub struct Execution {
     pub method: ExecutionMethod,
-    /// The name of the session, for whoever takes it up later.
+    /// The name of the session, to resume it later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     pub strategy: Strategy,
-    /// The sessions to go on from; several to merge them.
+    /// The sessions to continue; several to merge them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resume_from: Vec<String>,
-    /// The agents' own names for the conversations of those sessions, where a run of ours had them.
+    /// The agents' own conversation ids for those sessions, if redgreen ran them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub known: BTreeMap<String, BTreeMap<Role, SessionId>>,
 }
 
 impl Execution {
-    /// The conversation an external agent goes on with; agents of ours always begin anew. A session of ours had one
-    /// conversation for each role; an id that we do not know is the agent's own name for one.
+    /// The conversation that an external agent continues; our own agents always start a new one.
+    /// One of our sessions has one conversation per role. An unknown id is the agent's own.
     pub fn session(&self, role: Role) -> agent::Strategy {
         let conversation = |id: &String| match self.known.get(id) {
             Some(roles) => roles.get(&role).cloned(),
-            // One that could be taken for an option is none to go on from.
+            // An id that looks like a command line option is ignored.
             None => SessionId::parse(id).ok(),
         };
         let sessions: Vec<SessionId> = self.resume_from.iter().filter_map(conversation).collect();
         let first = sessions.first().cloned();
         match (self.method, self.strategy, first) {
-            (ExecutionMethod::Cli, Strategy::Resume, Some(session)) => agent::Strategy::Resume { session },
-            (ExecutionMethod::Cli, Strategy::Fork, Some(session)) => agent::Strategy::Fork { session },
+            (ExecutionMethod::Cli, Strategy::Resume, Some(session)) => {
+                agent::Strategy::Resume { session }
+            }
+            (ExecutionMethod::Cli, Strategy::Fork, Some(session)) => {
+                agent::Strategy::Fork { session }
+            }
             (ExecutionMethod::Cli, Strategy::MergeFork, Some(session)) => {
                 let rest = sessions.into_iter().skip(1);
-                agent::Strategy::MergeFork { sessions: std::iter::once(session).chain(rest).collect() }
+                agent::Strategy::MergeFork {
+                    sessions: std::iter::once(session).chain(rest).collect(),
+                }
             }
             (ExecutionMethod::Cli, Strategy::New, _)
             | (ExecutionMethod::Cli, _, None)
@@ -254,7 +260,7 @@ pub enum ExecutionMethod {
     Cli,
 }
 
-/// How a session of an external agent begins.
+/// How a session of an external agent starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
@@ -265,7 +271,8 @@ pub enum Strategy {
     MergeFork,
 }
 
-/// A share of lines that tests have to reach, such as `>=85%`. In hundredths of a percent: exact, and comparable.
+/// A required line coverage, such as `>=85%`. Stored in hundredths of a percent: exact and
+/// comparable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Target(u32);
@@ -276,10 +283,16 @@ impl Target {
 
     /// Reads `>=85%`, `85%`, `85` and `85.5 %`.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits =
-            text.trim().trim_start_matches(">=").trim_start_matches('≥').trim().trim_end_matches('%').trim_end();
+        let digits = text
+            .trim()
+            .trim_start_matches(">=")
+            .trim_start_matches('≥')
+            .trim()
+            .trim_end_matches('%')
+            .trim_end();
         let (whole, rest) = digits.split_once('.').unwrap_or((digits, "0"));
-        let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let all_digits =
+            |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         if !all_digits(whole) || !all_digits(rest) || rest.len() > 2 {
             return None;
         }
@@ -288,10 +301,11 @@ impl Target {
         (value <= Self::MAX).then_some(Self(value))
     }
 
-    /// Whether so many lines of so many are enough.
+    /// Whether the covered lines reach the target.
     pub fn is_met(self, hit: usize, found: usize) -> bool {
         let wide = |count: usize| u128::try_from(count).unwrap_or(u128::MAX);
-        wide(hit).saturating_mul(u128::from(Self::MAX)) >= wide(found).saturating_mul(u128::from(self.0))
+        wide(hit).saturating_mul(u128::from(Self::MAX))
+            >= wide(found).saturating_mul(u128::from(self.0))
     }
 }
 
@@ -336,7 +350,7 @@ impl Door {
     }
 }
 
-/// How commits that add behaviour are named.
+/// The type of commits that add behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Feature,
@@ -349,12 +363,12 @@ impl Brief {
         Self { request: request.into(), ..Self::default() }
     }
 
-    /// Whether there is more to it than the request.
+    /// Whether the brief has more than the request.
     pub fn is_more(&self) -> bool {
         self.door != Door::Request || !self.context.is_empty() || !self.instructions.is_empty()
     }
 
-    /// What fits in a note: the paths of files, not what they hold.
+    /// The brief for a note: with the paths of files, but without their contents.
     #[must_use]
     pub fn without_texts(&self) -> Self {
         let path = |document: &Document| Document { text: String::new(), ..document.clone() };
@@ -365,7 +379,8 @@ impl Brief {
         }
     }
 
-    /// What all tests of the file are about, where they are written at once; `None` where a planner picks one by one.
+    /// The test case for all tests of the file if they are written at once; `None` if a planner
+    /// selects them one by one.
     pub fn batch(&self) -> Option<TestCase> {
         match self.door {
             Door::Request | Door::Design => None,
@@ -381,26 +396,31 @@ impl Brief {
         }
     }
 
-    /// The words of each test that is asked for.
+    /// The name of each requested test.
     pub fn case_names(&self) -> Vec<String> {
         self.test_cases.iter().map(Case::name).collect()
     }
 
-    /// The points that a phase has to have touched, or one before it.
+    /// The files that this phase or an earlier one has to change.
     pub fn points(&self, phase: crate::phase::Phase) -> impl Iterator<Item = &ModificationPoint> {
-        let at_all = self.modification_points.iter().filter(move |_| phase == crate::phase::Phase::Green);
+        let at_all =
+            self.modification_points.iter().filter(move |_| phase == crate::phase::Phase::Green);
         let own = self.phases.iter().filter(move |orders| orders.phase == phase);
         at_all.chain(own.flat_map(|orders| &orders.modification_points))
     }
 
-    /// All that is said about the feature, for whoever has to know which names belong to it.
+    /// All text about the feature, used to recognise its names.
     pub fn words(&self) -> String {
         let mut words = vec![self.request.as_str()];
         for component in &self.components {
             words.extend([component.name.as_str(), component.description.as_str()]);
             words.extend(component.file_path.as_deref());
             words.extend(
-                component.interface.methods.iter().flat_map(|method| [method.signature.as_str(), &method.description]),
+                component
+                    .interface
+                    .methods
+                    .iter()
+                    .flat_map(|method| [method.signature.as_str(), &method.description]),
             );
         }
         for case in &self.test_cases {
@@ -420,14 +440,19 @@ impl Brief {
         words.join("\n")
     }
 
-    /// A request that opens with a word for mending is a fix; everything else is a feature.
+    /// A request that starts with a word such as "fix" is a fix; all others are features.
     pub fn kind(&self) -> Kind {
         const MENDING: [&str; 5] = ["fix", "fixes", "bug", "bugfix", "repair"];
-        let first: String = self.request.trim_start().chars().take_while(|letter| letter.is_alphanumeric()).collect();
+        let first: String = self
+            .request
+            .trim_start()
+            .chars()
+            .take_while(|letter| letter.is_alphanumeric())
+            .collect();
         if MENDING.contains(&first.to_lowercase().as_str()) { Kind::Fix } else { Kind::Feature }
     }
 
-    /// A few words of the request, fit for a branch name.
+    /// A short form of the request for a branch name.
     pub fn slug(&self) -> String {
         const SLUG_CHARS_MAX: usize = 32;
         let mut slug = String::new();
@@ -446,19 +471,23 @@ impl Brief {
     }
 }
 
-/// What a request is called: its first paragraph, as with a commit's message.
+/// The title of a request: its first paragraph, as in a commit message.
 pub fn headline(request: &str) -> &str {
     request.trim().split("\n\n").next().unwrap_or_default()
 }
 
 impl Case {
-    /// As lists and reports call it.
+    /// The name in lists and reports.
     pub fn name(&self) -> String {
-        if self.id.is_empty() { self.description.clone() } else { format!("{}: {}", self.id, self.description) }
+        if self.id.is_empty() {
+            self.description.clone()
+        } else {
+            format!("{}: {}", self.id, self.description)
+        }
     }
 }
 
-/// One test of the list, as the planner names it.
+/// One test of the list, as the planner describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestCase {
@@ -476,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_for_an_external_agent_says_which_conversation_goes_on() {
+    fn an_external_agent_continues_the_right_conversation() {
         let of = |role, session: &str| BTreeMap::from([(role, SessionId::parse(session).unwrap())]);
         let known = BTreeMap::from([
             ("S1-IMPL-1".to_owned(), of(Role::Test, "a")),
@@ -485,8 +514,14 @@ mod tests {
         let check = |method, strategy, from: &[&str], expected| {
             let resume_from = from.iter().map(|id| (*id).to_owned()).collect();
             assert_eq!(
-                Execution { method, strategy, resume_from, known: known.clone(), ..Execution::default() }
-                    .session(Role::Test),
+                Execution {
+                    method,
+                    strategy,
+                    resume_from,
+                    known: known.clone(),
+                    ..Execution::default()
+                }
+                .session(Role::Test),
                 expected,
                 "{strategy:?} {from:?}"
             );
@@ -496,7 +531,12 @@ mod tests {
         check(cli, Strategy::New, &["a"], agent::Strategy::New);
         check(cli, Strategy::Resume, &["a"], agent::Strategy::Resume { session: one() });
         check(cli, Strategy::Fork, &["a"], agent::Strategy::Fork { session: one() });
-        check(cli, Strategy::MergeFork, &["a", "b"], agent::Strategy::MergeFork { sessions: vec![one(), named("b")] });
+        check(
+            cli,
+            Strategy::MergeFork,
+            &["a", "b"],
+            agent::Strategy::MergeFork { sessions: vec![one(), named("b")] },
+        );
         check(cli, Strategy::Resume, &["S1-IMPL-1"], agent::Strategy::Resume { session: one() });
         check(cli, Strategy::Resume, &["S1-IMPL-2"], agent::Strategy::New);
         check(
@@ -511,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slug_is_fit_for_a_branch_name() {
+    fn slugs_are_valid_in_branch_names() {
         for (request, slug) in [
             ("Add roman numerals", "add-roman-numerals"),
             ("  --Übergrößen  & más!", "bergr-en-m-s"),
@@ -524,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_lines_is_read_as_people_write_it() {
+    fn parses_coverage_targets() {
         for (text, shown) in [
             (">=85%", Some(">=85%")),
             ("85", Some(">=85%")),
@@ -544,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_to_mend_is_a_fix() {
+    fn a_request_that_starts_with_fix_is_a_fix() {
         for (request, kind) in [
             ("Fix the leap year", Kind::Fix),
             ("fix: leap year", Kind::Fix),

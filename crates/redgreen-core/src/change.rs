@@ -1,4 +1,4 @@
-//! A diff as data: which paths changed, and what each of them is to the phases.
+//! A diff as data: the changed paths and their class for the phases.
 
 mod manifest;
 mod python_library;
@@ -34,23 +34,23 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// Tests, their helpers and their data.
+    /// Tests, test helpers and test data.
     Test,
-    /// A test file that got more tests and is otherwise as it was.
+    /// A test file with additional tests and no other change.
     MoreTests,
-    /// A snapshot that a run wrote into the test, where it was left empty.
+    /// A snapshot that a run filled in because the test left it empty.
     Snapshot,
     Implementation,
-    /// Code of a language that keeps tests beside it, so that the path alone does not tell.
+    /// Code in a language that keeps tests in the same file, so that the path is not conclusive.
     Mixed,
-    /// Code that got only signatures and placeholders: a stub so that a test can compile.
+    /// Code with only new signatures and placeholders: a stub that lets a test compile.
     Stub,
     RunnerConfig,
-    /// Dependencies and project facts; changes as the code does.
+    /// Dependencies and project metadata; changes like code.
     Manifest,
     Documentation,
     TestList,
-    /// A submodule or a nested repository, which a tree of this repository cannot hold.
+    /// A submodule or a nested repository, which a tree of this repository cannot contain.
     Submodule,
 }
 
@@ -61,10 +61,15 @@ impl ChangedPath {
     }
 }
 
-/// Files that tell us ourselves how tests are run.
+/// redgreen's own settings files.
 const SETTINGS: &[&str] = &["redgreen.toml", "tdd.properties"];
 
-/// What a path is, going by its name.
+/// Whether a file holds redgreen's own settings.
+pub(crate) fn is_own_settings(path: &str) -> bool {
+    SETTINGS.contains(&path)
+}
+
+/// Classifies a path by its name.
 pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
     let name = path.rsplit('/').next().unwrap_or(path);
     if path == test_list::FILE {
@@ -73,7 +78,9 @@ pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
         Class::Test
     } else if is_manifest(name) && !is_of_command(name, frameworks) {
         Class::Manifest
-    } else if SETTINGS.contains(&path) || frameworks.iter().any(|framework| (framework.is_runner_config)(path)) {
+    } else if is_own_settings(path)
+        || frameworks.iter().any(|framework| (framework.is_runner_config)(path))
+    {
         Class::RunnerConfig
     } else if is_in_tests(path) {
         Class::Test
@@ -86,36 +93,41 @@ pub fn classify(path: &str, frameworks: &[&Framework]) -> Class {
     }
 }
 
-/// A command of the project's own may be tox, which then reads more of its file than a test runner does.
+/// A custom command may be tox, which reads more of this file than a test runner does.
 fn is_of_command(name: &str, frameworks: &[&Framework]) -> bool {
-    name == "tox.ini" && frameworks.iter().any(|framework| framework.name == command::FRAMEWORK.name)
+    name == "tox.ini" && run_a_command(frameworks)
 }
 
-/// Whether a path is that of a test, of its helpers or of its data, by the rules of any runner.
+fn run_a_command(frameworks: &[&Framework]) -> bool {
+    frameworks.iter().any(|framework| framework.name == command::FRAMEWORK.name)
+}
+
+/// Whether a path is a test, a test helper or test data, by the rules of any runner.
 pub(crate) fn is_test(path: &str) -> bool {
     classify(path, &FRAMEWORKS.iter().collect::<Vec<_>>()) == Class::Test
 }
 
-/// A file of Rust in `tests` beside `src` is a program of its own.
+/// In Rust, a file in `tests` next to `src` is a program of its own.
 pub(crate) fn is_test_program(path: &str) -> bool {
     path.starts_with("tests/") || path.contains("/tests/") && !path.contains("src/")
 }
 
-/// A benchmark of Rust is kept with the tests, and no test run looks at what it measures.
+/// Rust benchmarks count as tests, but no test run checks what they measure.
 pub(crate) fn is_benchmark(path: &str) -> bool {
     path.ends_with(".rs") && path.split('/').any(|folder| folder == "benches")
 }
 
-/// Whether two versions of a file have to be read to know what its change is to the phase.
+/// Whether both versions of a file are needed to classify its change in the phase.
 pub fn needs_a_look(phase: Phase, class: Class, kind: Kind) -> bool {
     matches!(
         (phase, class, kind),
-        (Phase::Red, Class::Implementation, _) | (Phase::Green, Class::Mixed | Class::Test, Kind::Modified)
+        (Phase::Red, Class::Implementation, _)
+            | (Phase::Green, Class::Mixed | Class::Test, Kind::Modified)
     )
 }
 
-/// What a change is once both versions of the file are read: code that only lets a test compile is a stub, and code that
-/// came with changes to the tests beside it is a change to tests.
+/// Classifies a change from both versions of the file: code that only lets a test compile is a
+/// stub, and code with changes to tests in the same file is a change to tests.
 pub fn look_closer(phase: Phase, class: Class, path: &str, old: &str, new: &str) -> Class {
     match (phase, class) {
         (Phase::Red, Class::Implementation) if is_stub(path, old, new) => Class::Stub,
@@ -134,12 +146,29 @@ pub fn look_closer(phase: Phase, class: Class, path: &str, old: &str, new: &str)
 }
 
 /// What a change of a manifest does to the test runner.
-pub fn manifest_ruling(phase: Phase, path: &str, old: &str, new: &str) -> Vec<Reason> {
-    manifest::ruling(phase, path, old, new)
+pub fn manifest_ruling(
+    phase: Phase,
+    path: &str,
+    old: &str,
+    new: &str,
+    frameworks: &[&Framework],
+) -> Vec<Reason> {
+    manifest::ruling(phase, path, old, new, run_a_command(frameworks))
 }
 
-/// New files that runners load by themselves, at a place where they reach tests that were there before (`known`).
-/// Fixtures that wait to be asked for change nothing.
+/// Whether a file may name modules that are written when the project is installed, and that git
+/// does not hold.
+pub fn names_modules(path: &str) -> bool {
+    manifest::names_modules(path)
+}
+
+/// The modules that such a file names, as paths from its folder.
+pub fn named_modules(text: &str) -> Vec<String> {
+    manifest::named_modules(text)
+}
+
+/// New files that runners load automatically and that affect existing tests (`known`). Fixtures
+/// that have to be requested are harmless.
 pub fn hooks_added(
     phase: Phase,
     change: &Change,
@@ -154,19 +183,22 @@ pub fn hooks_added(
     let mut reasons = Vec::new();
     for added in change.paths.iter().filter(|changed| changed.kind == Kind::Added) {
         let (folder, name) = added.path.rsplit_once('/').unwrap_or(("", &added.path));
-        let reaches =
-            |path: &&&str| folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        let reaches = |path: &&&str| {
+            folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+        };
         let waits = || read(&added.path).is_some_and(|source| syntax::only_fixtures(&source));
-        let hook = name == "conftest.py" && !waits() || added.path.split('/').any(|part| part == "__mocks__");
+        let hook = name == "conftest.py" && !waits()
+            || added.path.split('/').any(|part| part == "__mocks__");
         if hook && known.iter().find(reaches).is_some() {
-            let sentence = format!("{} is new, and changes how the tests that were there run", added.path);
+            let sentence =
+                format!("{} is new, and changes how the tests that were there run", added.path);
             reasons.push(Reason::new(code, sentence).place(Some(&added.path), None));
         }
     }
     reasons
 }
 
-/// The module of Python's own library that a file would be imported instead of.
+/// The module of Python's standard library that a file would shadow.
 pub fn shadowed_module(path: &str) -> Option<&str> {
     let inner = ["src/", "lib/"].iter().find_map(|root| path.strip_prefix(root)).unwrap_or(path);
     let module = match inner.split_once('/') {
@@ -181,18 +213,18 @@ pub(crate) fn is_python_library(module: &str) -> bool {
     python_library::MODULES.contains(&module)
 }
 
-/// Whether tests beside the code changed. What became of examples in its documentation, an experiment tells.
+/// Whether tests in a code file changed. An experiment checks changed doc tests.
 fn touches_tests(path: &str, old: &str, new: &str) -> bool {
     let changes = syntax::test_block_frozen(Language::of_path(path), path, old, new);
     changes.iter().any(|change| match change {
-        ItemChange::Removed(old) | ItemChange::Changed { old, .. } | ItemChange::Weakened { old, .. } => {
-            old.kind != ItemKind::DocTest
-        }
+        ItemChange::Removed(old)
+        | ItemChange::Changed { old, .. }
+        | ItemChange::Weakened { old, .. } => old.kind != ItemKind::DocTest,
         ItemChange::Added(_) | ItemChange::Renamed { .. } => false,
     })
 }
 
-/// Whether the new version of a file adds nothing to the old one but what lets a test compile.
+/// Whether the new version of a file only adds what lets a test compile.
 pub fn is_stub(path: &str, old: &str, new: &str) -> bool {
     match Language::of_path(path) {
         Language::Other => is_stub_by_line(old, new),
@@ -206,7 +238,7 @@ pub fn is_stub(path: &str, old: &str, new: &str) -> bool {
     }
 }
 
-/// For languages whose syntax nobody reads here.
+/// For languages without a parser.
 fn is_stub_by_line(old: &str, new: &str) -> bool {
     let mut kept = old.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
     let mut docstring = false;
@@ -259,7 +291,7 @@ fn is_stub_line(line: &str) -> bool {
         || SIGNATURES.iter().any(|start| line.starts_with(start)) && has_no_body(line)
 }
 
-/// A signature that ends its line, or holds a placeholder: `fn f() -> u8 { todo!() }`.
+/// A signature that ends its line, or has a placeholder: `fn f() -> u8 { todo!() }`.
 fn has_no_body(line: &str) -> bool {
     let body = match line.split_once('{') {
         Some((_, body)) => body,
@@ -269,15 +301,24 @@ fn has_no_body(line: &str) -> bool {
     body.is_empty()
         || line.starts_with("import ")
         || line.starts_with("from ")
-        || ["pass", "...", "todo!(", "unimplemented!(", "raise NotImplementedError", "throw new Error("]
-            .iter()
-            .any(|placeholder| body.starts_with(placeholder))
+        || [
+            "pass",
+            "...",
+            "todo!(",
+            "unimplemented!(",
+            "raise NotImplementedError",
+            "throw new Error(",
+        ]
+        .iter()
+        .any(|placeholder| body.starts_with(placeholder))
 }
 
 /// Whether tools read the file: a manifest, or the settings of any test runner.
 pub(crate) fn is_settings(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    is_manifest(name) || name.starts_with('.') || FRAMEWORKS.iter().any(|framework| (framework.is_runner_config)(path))
+    is_manifest(name)
+        || name.starts_with('.')
+        || FRAMEWORKS.iter().any(|framework| (framework.is_runner_config)(path))
 }
 
 fn is_manifest(name: &str) -> bool {
@@ -309,16 +350,20 @@ fn is_manifest(name: &str) -> bool {
     NAMES.contains(&name) || name.starts_with("requirements") && name.ends_with(".txt")
 }
 
-/// Whatever stands beside tests and is nobody's code is what they read or compare with.
+/// Files in test folders that are not code are test data.
 fn is_in_tests(path: &str) -> bool {
     const FOLDERS: [&str; 4] = ["test", "tests", "__tests__", "testdata"];
     let mut folders = path.split('/').rev();
     let told = folders.next().is_some_and(|name| name.starts_with("README"));
-    Language::of_path(path) == Language::Other && !told && folders.any(|folder| FOLDERS.contains(&folder))
+    Language::of_path(path) == Language::Other
+        && !told
+        && folders.any(|folder| FOLDERS.contains(&folder))
 }
 
 fn is_documentation(path: &str, name: &str) -> bool {
-    matches!(extension(name), "md" | "rst" | "adoc") || path.starts_with("docs/") || name.starts_with("LICENSE")
+    matches!(extension(name), "md" | "rst" | "adoc")
+        || path.starts_with("docs/")
+        || name.starts_with("LICENSE")
 }
 
 fn extension(name: &str) -> &str {
@@ -330,7 +375,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_tests_read_is_theirs() {
+    fn test_data_belongs_to_the_tests() {
         let pytest = [&crate::framework::pytest::FRAMEWORK];
         for (path, class) in [
             ("tests/data/orders.csv", Class::Test),
@@ -348,12 +393,30 @@ mod tests {
     }
 
     #[test]
+    fn modules_that_a_manifest_of_python_names_are_read() {
+        for (text, told) in [
+            (
+                "[tool.hatch.build]\nhooks.vcs.version-file = \"src/kit/_version.py\"\n",
+                "src/kit/_version.py",
+            ),
+            ("[tool]\nwrite_to = ./kit/_version.py\n", "kit/_version.py"),
+            ("setup(use_scm_version={'write_to': 'kit/_version.py'})", "kit/_version.py"),
+            ("a = [\"../x.py\", \"/etc/x.py\", \"kit\", \"*.pyc\"]", ""),
+        ] {
+            assert_eq!(named_modules(text).join(" "), told, "{text}");
+        }
+        assert!(names_modules("a/setup.cfg") && !names_modules("Makefile"));
+    }
+
+    #[test]
     fn tests_beside_the_code_are_frozen_in_green() {
         let tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() { assert_eq!(super::add(1, 2), 3); }\n}\n";
         let old = format!("pub fn add(_: u8, _: u8) -> u8 {{ 0 }}\n{tests}");
         let honest = format!("pub fn add(a: u8, b: u8) -> u8 {{ a + b }}\n{tests}");
-        let more = honest
-            .replace("mod tests {", "mod tests {\n    #[test]\n    fn more() { assert_eq!(super::add(0, 0), 0); }");
+        let more = honest.replace(
+            "mod tests {",
+            "mod tests {\n    #[test]\n    fn more() { assert_eq!(super::add(0, 0), 0); }",
+        );
         for (new, class) in [
             (honest.clone(), Class::Mixed),
             (more, Class::Mixed),
@@ -362,7 +425,11 @@ mod tests {
             (old.replace("assert_eq!(super::add(1, 2), 3);", ""), Class::Test),
             (honest.replace(tests, ""), Class::Test),
         ] {
-            assert_eq!(look_closer(Phase::Green, Class::Mixed, "src/lib.rs", &old, &new), class, "{new}");
+            assert_eq!(
+                look_closer(Phase::Green, Class::Mixed, "src/lib.rs", &old, &new),
+                class,
+                "{new}"
+            );
         }
     }
 
@@ -370,7 +437,10 @@ mod tests {
     fn a_stub_adds_only_what_lets_a_test_compile() {
         let old = "def add(a, b):\n    return a + b\n";
         for (new, stub) in [
-            ("def add(a, b):\n    return a + b\n\ndef sub(a, b):\n    raise NotImplementedError\n", true),
+            (
+                "def add(a, b):\n    return a + b\n\ndef sub(a, b):\n    raise NotImplementedError\n",
+                true,
+            ),
             ("def add(a, b):\n    return a + b\n\ndef sub(a, b): ...\n", true),
             (
                 "import abc\ndef add(a, b):\n    return a + b\n# soon\nclass Sub:\n    \"\"\"Soon.\"\"\"\n    pass\n",

@@ -1,4 +1,4 @@
-//! Which lines the tests reached, in one form for every tool. A tool that wrote nothing is "unknown", never 0 %.
+//! Line coverage in one form for all tools. Missing output means "unknown", never 0 %.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::format::{cobertura, go_cover, jacoco, lcov};
 
-/// A line beyond this is no line of a source file; bounds what a hostile report can make us keep.
+/// Maximum line number; limits the memory that a hostile report can use.
 pub const LINE_MAX: u32 = 4_000_000;
 
-/// The lines of every file that could be reached.
+/// The coverable lines of every file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
@@ -17,14 +17,14 @@ pub struct Coverage {
     pub files: BTreeMap<String, FileCoverage>,
 }
 
-/// How often each line was reached.
+/// The number of hits of each line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileCoverage {
     pub lines: BTreeMap<u32, u64>,
 }
 
-/// What tools write.
+/// The report formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     Lcov,
@@ -34,7 +34,7 @@ pub enum Format {
 }
 
 impl Coverage {
-    /// Reads a tool's report; `None` when it names no line at all.
+    /// Reads a report; `None` if it contains no lines.
     pub fn read(format: Format, bytes: &[u8]) -> Option<Coverage> {
         let coverage = match format {
             Format::Lcov => lcov::parse(bytes),
@@ -53,24 +53,27 @@ impl Coverage {
         self.files.values().map(FileCoverage::hit).sum()
     }
 
-    /// What is known of some files. Tools write paths from the root or from somewhere above, so the ends are compared.
+    /// The coverage of some files. Tools write paths relative to the root or to a parent folder, so
+    /// the ends are compared.
     pub fn of_files(&self, paths: &[String]) -> Coverage {
         let is_one = |known: &str| {
             paths.iter().any(|path| {
-                known.strip_suffix(path.as_str()).is_some_and(|above| above.is_empty() || above.ends_with('/'))
+                known
+                    .strip_suffix(path.as_str())
+                    .is_some_and(|above| above.is_empty() || above.ends_with('/'))
             })
         };
         let named = self.files.iter().filter(|(known, _)| is_one(known));
         Coverage { files: named.map(|(path, file)| (path.clone(), file.clone())).collect() }
     }
 
-    /// `None` when there is nothing to reach.
+    /// `None` if there are no coverable lines.
     #[expect(clippy::cast_precision_loss, reason = "a ratio of line counts")]
     pub fn percent(&self) -> Option<f64> {
         (self.found() > 0).then(|| self.hit() as f64 * 100.0 / self.found() as f64)
     }
 
-    /// Adds to what is known of a line: tools may name a file, and a line, more than once.
+    /// Adds hits to a line: tools can name a file or a line more than once.
     pub fn add(&mut self, file: &str, line: u32, hits: u64) {
         if line == 0 || line > LINE_MAX {
             return;
@@ -83,7 +86,7 @@ impl Coverage {
         *known = known.saturating_add(hits);
     }
 
-    /// One coverage of several tools.
+    /// Merges the coverage of several tools.
     pub fn merge(&mut self, other: Coverage) {
         for (path, file) in other.files {
             for (line, hits) in file.lines {
@@ -92,7 +95,7 @@ impl Coverage {
         }
     }
 
-    /// The same with paths from a folder where they lie in it.
+    /// The same with paths relative to a folder if they are inside it.
     #[must_use]
     pub fn relative_to(self, root: &str) -> Coverage {
         let inside = |path: &str| path.strip_prefix(root)?.strip_prefix('/').map(str::to_owned);

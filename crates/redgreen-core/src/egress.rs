@@ -1,5 +1,5 @@
-//! Where an agent's network may go: which hosts are allowed by name, what a client asks a proxy for, and which
-//! addresses a name may lead to.
+//! Network rules for agents: hosts allowed by name, requests to the proxy, and the addresses that a
+//! name may resolve to.
 
 mod request;
 #[cfg(test)]
@@ -10,71 +10,78 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub use request::{HEAD_BYTES_MAX, Malformed, Request, parse};
 
-/// The ports of a host that is allowed by name alone.
+/// The ports of a host that is allowed by name only.
 const PORTS: [u16; 2] = [443, 80];
-/// A longer name is none that DNS knows.
+/// The maximum length of a DNS name.
 const NAME_BYTES_MAX: usize = 253;
 
-/// A host and a port, as a client names them.
+/// A host and a port from a client's request.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Target {
-    /// In lower case, without a final dot or brackets.
+    /// Lower case, without a final dot or brackets.
     pub host: String,
     pub port: u16,
 }
 
-/// One entry of an allow-list.
+/// An entry of an allow list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Entry {
-    /// `name`, or labels with a `*`, on the usual ports; it has to lead to a public address.
+    /// `name`, or labels with a `*`, on the usual ports. It must resolve to a public address.
     Name(String),
-    /// `host:port`, whatever address it leads to.
+    /// `host:port`, for any address.
     Exact(Target),
 }
 
-/// The hosts that may be reached.
+/// The hosts that can be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowList {
     entries: Vec<Entry>,
 }
 
-/// What an allow-list says of a target.
+/// The decision of an allow list about a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// That host and port are configured: any address will do.
+    /// This host and port are configured: any address is allowed.
     Configured,
-    /// The name is allowed, as long as it leads to a public address.
+    /// The name is allowed if it resolves to a public address.
     Named,
     Refused,
 }
 
 impl Target {
-    /// A host and a port, if the host can be one.
+    /// A host and a port, if the host is valid.
     pub fn new(host: &str, port: u16) -> Option<Self> {
         let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
         let is_name = |host: &str| {
             let is_label = |label: &str| {
-                !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+                !label.is_empty()
+                    && label
+                        .bytes()
+                        .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
             };
             host.len() <= NAME_BYTES_MAX && host.split('.').all(is_label)
         };
-        (port != 0 && (is_name(&host) || host.parse::<IpAddr>().is_ok())).then_some(Self { host, port })
+        (port != 0 && (is_name(&host) || host.parse::<IpAddr>().is_ok()))
+            .then_some(Self { host, port })
     }
 
-    /// `host:port`, `[address]:port`, or a host alone where there is a usual port.
+    /// Parses `host:port`, `[address]:port`, or only a host if there is a usual port.
     pub fn parse(text: &str, usual_port: Option<u16>) -> Option<Self> {
         let (host, port) = match text.rsplit_once(':') {
-            Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, port.parse().ok()?),
+            Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
+                (host, port.parse().ok()?)
+            }
             _ => (text, usual_port?),
         };
         Self::new(host, port)
     }
 
-    /// It is this machine, by its own words.
+    /// Whether the name is this machine.
     pub fn is_loopback(&self) -> bool {
         let address = self.host.parse::<IpAddr>();
-        self.host == "localhost" || address.is_ok_and(|address| address.to_canonical().is_loopback())
+        self.host == "localhost"
+            || address.is_ok_and(|address| address.to_canonical().is_loopback())
     }
 }
 
@@ -88,25 +95,30 @@ impl fmt::Display for Target {
 }
 
 impl Entry {
-    /// `example.com`, `*.example.com`, `example.com:8443` or `127.0.0.1:8080`.
+    /// Parses `example.com`, `*.example.com`, `example.com:8443` or `127.0.0.1:8080`.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(target) = Target::parse(text, None) {
             return Some(Self::Exact(target));
         }
-        // A star alone would be an open network, and `*.com` nearly so.
+        // A lone star would allow every host, and `*.com` nearly every host.
         let labels: Vec<&str> = text.split('.').collect();
         let fixed = labels.iter().rev().take_while(|label| !label.contains('*')).count();
         let has_star = fixed < labels.len();
         let name = Target::new(&text.replace('*', "x"), PORTS[0])?;
         let is_address = name.host.parse::<IpAddr>().is_ok();
         let stars = labels.iter().all(|label| label.matches('*').count() <= 1);
-        (stars && !is_address && (!has_star || fixed >= 2)).then(|| Self::Name(text.to_ascii_lowercase()))
+        (stars && !is_address && (!has_star || fixed >= 2))
+            .then(|| Self::Name(text.to_ascii_lowercase()))
     }
 
     fn admits(&self, target: &Target) -> Admission {
         match self {
             Self::Exact(exact) if exact == target => Admission::Configured,
-            Self::Name(pattern) if PORTS.contains(&target.port) && matches(pattern, &target.host) => Admission::Named,
+            Self::Name(pattern)
+                if PORTS.contains(&target.port) && matches(pattern, &target.host) =>
+            {
+                Admission::Named
+            }
             Self::Exact(_) | Self::Name(_) => Admission::Refused,
         }
     }
@@ -145,7 +157,7 @@ impl AllowList {
         admission
     }
 
-    /// Services of this machine that may be reached.
+    /// The allowed services on this machine.
     pub fn loopback(&self) -> impl Iterator<Item = &Target> {
         self.entries.iter().filter_map(|entry| match entry {
             Entry::Exact(target) => Some(target).filter(|target| target.is_loopback()),
@@ -154,7 +166,7 @@ impl AllowList {
     }
 }
 
-/// Label by label; a `*` stands for letters of one label.
+/// Compares label by label; a `*` matches characters within one label.
 fn matches(pattern: &str, host: &str) -> bool {
     let (mut patterns, mut labels) = (pattern.split('.'), host.split('.'));
     loop {
@@ -169,17 +181,22 @@ fn matches(pattern: &str, host: &str) -> bool {
 fn is_label(pattern: &str, label: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == label,
-        Some((start, end)) => label.len() > start.len() + end.len() && label.starts_with(start) && label.ends_with(end),
+        Some((start, end)) => {
+            label.len() > start.len() + end.len()
+                && label.starts_with(start)
+                && label.ends_with(end)
+        }
     }
 }
 
-/// The hosts of all web addresses in a text, such as a settings file.
+/// The hosts of all URLs in a text, such as a settings file.
 pub fn targets_in(text: &str) -> Vec<Target> {
     let mut found = Vec::new();
     for (scheme, port) in [("https://", 443), ("http://", 80)] {
         for (at, _) in text.match_indices(scheme) {
             let rest = text.get(at + scheme.len()..).unwrap_or_default();
-            let is_end = |letter: char| letter.is_whitespace() || "/?#\"'`,;<>|\\(){}".contains(letter);
+            let is_end =
+                |letter: char| letter.is_whitespace() || "/?#\"'`,;<>|\\(){}".contains(letter);
             let authority = rest.split(is_end).next().unwrap_or_default();
             let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
             found.extend(Target::parse(host, Some(port)));
@@ -190,7 +207,8 @@ pub fn targets_in(text: &str) -> Vec<Target> {
     found
 }
 
-/// Whether an address is out on the internet: not this machine, not its network, not a cloud's metadata service.
+/// Whether an address is on the internet: not this machine, not its network, not a cloud's metadata
+/// service.
 pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),
@@ -205,7 +223,10 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || address.is_link_local()
         || address.is_multicast()
         || address.is_documentation()
-        || matches!((a, b, c), (0 | 240..=255, _, _) | (100, 64..=127, _) | (192, 0, 0) | (198, 18 | 19, _));
+        || matches!(
+            (a, b, c),
+            (0 | 240..=255, _, _) | (100, 64..=127, _) | (192, 0, 0) | (198, 18 | 19, _)
+        );
     !is_special
 }
 
@@ -216,12 +237,12 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match (first, second) {
-        // NAT64 and 6to4 carry an IPv4 address that packets go to in the end.
+        // NAT64 and 6to4 embed the IPv4 address that packets finally reach.
         (0x64, 0xff9b) => embedded(seventh, eighth),
         (0x2002, _) => embedded(second, third),
         // Teredo, ORCHID, benchmarking and documentation.
         (0x2001, 0..=0x1ff | 0xdb8) => false,
-        // Only this block is given out to the internet.
+        // Only this block is assigned to the internet.
         (first, _) => first & 0xe000 == 0x2000,
     }
 }

@@ -1,9 +1,10 @@
-//! What happened in a run. These are the journal's own words, version 1: a field may be added, none renamed or taken
-//! away. State is a fold over them.
+//! The events of a run. This is the journal's format, version 1: fields can be added, but never
+//! renamed or removed. The state is a fold over the events.
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent::{Cost, Trouble, Turn};
+use crate::attempts::{Candidate, Choice, Comparison, Tested};
 use crate::brief::{Brief, TestCase};
 use crate::handoff::Handoff;
 use crate::names::{Branch, Label, Oid, RunBranch, RunFile, RunId, SalvageName, SessionId};
@@ -13,7 +14,7 @@ use crate::report::Counts;
 use crate::verdict::Verdict;
 use crate::withheld::{Joined, Withheld};
 
-/// The facts a run starts with; they never change.
+/// The initial facts of a run; they never change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Run {
@@ -21,12 +22,12 @@ pub struct Run {
     pub brief: Brief,
     pub policy: Policy,
     pub base: Mark,
-    /// The branch it is meant for.
+    /// The branch to merge into.
     pub target: Branch,
     /// The branch it works on.
     pub branch: RunBranch,
     pub agent: Label,
-    /// The linters' command lines, run after GREEN and REFACTOR.
+    /// The command lines of the linters, which run after GREEN and REFACTOR.
     #[serde(default)]
     pub linters: Vec<String>,
 }
@@ -38,16 +39,16 @@ pub struct Mark {
     pub tree: Oid,
 }
 
-/// A test report kept with the run.
+/// A test report stored with the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Kept {
-    /// Its file, from the run's folder.
+    /// Its file, relative to the run's folder.
     pub file: RunFile,
     pub counts: Counts,
-    /// What was run, how it ended, how long it took: one line for a person.
+    /// The command, its exit and its duration on one line, for the user.
     pub summary: String,
-    /// What all runs of tests took that led to it, controls included.
+    /// The duration of all test runs that led to it, including controls.
     #[serde(default)]
     pub tests_ms: u64,
 }
@@ -58,24 +59,24 @@ pub enum Event {
     Started {
         run: Box<Run>,
     },
-    /// A run that began on another clone goes on from its last note.
+    /// A run that started on another clone continues from its last note.
     Adopted {
         run: Box<Run>,
         head: Mark,
         handoff: Box<Handoff>,
     },
-    /// The worktree is there and holds what it should.
+    /// The worktree exists and has the expected contents.
     Prepared {
         worktree: String,
         salvage: Option<SalvageName>,
         notices: Vec<String>,
     },
-    /// The suite and the linters, before anything was changed (or, in an adopted run, at its head).
+    /// The suite and the linters before any change (or, in an adopted run, at its head).
     Measured {
         report: Kept,
         usable: bool,
         lint: Vec<String>,
-        /// Tests that fail, where GREEN comes next and nobody said which it owes.
+        /// Failing tests, if GREEN comes next and its targets are unknown.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         failing: Vec<String>,
         took_ms: u64,
@@ -86,19 +87,19 @@ pub enum Event {
         tree: Oid,
         cost: Cost,
         took_ms: u64,
-        /// By which the agent's conversation can be taken up again.
+        /// The id to resume the agent's conversation.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         session: Option<SessionId>,
-        /// Who it was, with the version it tells of itself, where it is a program of its own.
+        /// The agent with its version, if it is a separate program.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<Label>,
-        /// A person worked: what they wrote is never taken back.
+        /// A person worked: their work is never rolled back.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         human: bool,
-        /// What the agent did beside its work, and what became of it.
+        /// What the agent did besides its work, and how that was handled.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notices: Vec<String>,
-        /// Corrections by the engine to `test-list.md` after the turn, a sentence each.
+        /// Corrections by the engine to `test-list.md` after the turn, one sentence each.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         list: Vec<String>,
         /// Tests of RED that are kept out of the repository until the code passes them.
@@ -110,19 +111,36 @@ pub enum Event {
         verdict: Verdict,
         report: Option<Kept>,
         planned: Option<Planning>,
-        /// How many tests RED wrote.
+        /// The number of tests that RED wrote.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         written: Option<u64>,
-        /// RED: the first file it wrote tests to, where nobody named one before.
+        /// RED: the first file with new tests, if it was not known before.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         test_file: Option<String>,
-        /// RED: of the withheld tests, those that fail as they should.
+        /// RED: the withheld tests that fail as expected.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         withheld: Option<Withheld>,
-        /// GREEN: the withheld tests that the code passes, and the tree with them in it, which is committed.
+        /// GREEN: the withheld tests that the code passes, and the tree that includes them, which
+        /// is committed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        joined: Option<Joined>,
+        joined: Option<Box<Joined>>,
+        /// GREEN: how many withheld tests the code passes, if they were run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unseen: Option<Tested>,
         took_ms: u64,
+    },
+    /// One of several attempts at a phase ended. Its work is not part of the run yet.
+    Attempted {
+        candidate: Box<Candidate>,
+    },
+    /// The tests of attempts were run with the code of the others.
+    Compared {
+        results: Vec<Comparison>,
+        took_ms: u64,
+    },
+    /// The best attempt was chosen. Its turn, verdict and linters follow as events of their own.
+    Chosen {
+        choice: Choice,
     },
     Linted {
         findings: Vec<String>,
@@ -146,7 +164,7 @@ pub enum Event {
         commit: Oid,
         handoff: Box<Handoff>,
     },
-    /// The engine left the run; the worktree is gone, everything else is kept.
+    /// The engine stopped; the worktree is gone, everything else is kept.
     Left {
         outcome: Outcome,
     },
@@ -157,27 +175,32 @@ pub enum Event {
         to: Oid,
         salvage: Option<SalvageName>,
     },
-    /// The user rejected the test of the cycle under way: it is written anew, with their words.
+    /// The user rejected the test of the current cycle: it is rewritten with their message.
     TestRejected {
         /// The commit before the test.
         to: Oid,
         message: String,
         salvage: Option<SalvageName>,
     },
-    /// The user changed what was accepted last by hand, during a pause: it is judged again in place of that.
+    /// The user edited the last accepted work during a pause: the edit is judged in its place.
     WorkEdited {
-        /// The commit before what was accepted.
+        /// The commit before the accepted work.
         to: Oid,
         tree: Oid,
         salvage: Option<SalvageName>,
     },
-    /// The user's words for the agents.
+    /// A message of the user for the agents.
     UserSaid {
-        /// Of the file that brought them.
+        /// The id of the message's file.
         id: String,
         message: String,
     },
-    /// The user changed the plan; the next planning begins with it.
+    /// The user wants the run to pause after the current phase.
+    PauseAsked {
+        /// Of the message file.
+        id: String,
+    },
+    /// The user changed the plan; the next planning starts with it.
     PlanEdited {
         id: String,
         text: String,
@@ -197,13 +220,14 @@ pub enum Event {
     HumanCommitted {
         /// Oldest first.
         commits: Vec<Mark>,
-        /// What was under way, merged with the last of them; absent where that cannot be merged, and it is salvaged.
+        /// The work in progress, merged with the last commit; absent if it cannot be merged and was
+        /// salvaged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         work: Option<Oid>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         salvage: Option<SalvageName>,
     },
-    /// One of them was judged, as the phase that it is.
+    /// One of these commits was judged, in its own phase.
     Reviewed {
         commit: Oid,
         phase: Phase,
@@ -214,11 +238,11 @@ pub enum Event {
     Merged {
         commit: Oid,
     },
-    /// A human took the merge back; the run waits for a decision again.
+    /// A human undid the merge; the run waits for a decision again.
     Undone {
         /// The merge that is no longer on the branch.
         commit: Oid,
-        /// Where the branch stands instead.
+        /// The new head of the branch.
         to: Oid,
         salvage: Option<SalvageName>,
     },
@@ -227,14 +251,14 @@ pub enum Event {
     },
 }
 
-/// What the planner settled.
+/// The result of planning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Planning {
     pub next: Option<TestCase>,
     pub completed: Vec<String>,
     pub pending: Vec<String>,
-    /// Items that were open before and that the planner dropped or reworded.
+    /// Earlier open items that the planner dropped or reworded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<String>,
 }
@@ -246,7 +270,8 @@ pub enum Decision {
     Abort,
 }
 
-/// How a run is merged. It is part of the journal, so that a merge that was killed goes on in the same way.
+/// How to merge a run. It is in the journal, so that an interrupted merge continues in the same
+/// way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Manner {
@@ -254,14 +279,14 @@ pub struct Manner {
     pub list: ListIs,
 }
 
-/// Which commits the target branch gets.
+/// The commits that the target branch gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Commits {
-    /// All of the run's, below a merge commit.
+    /// All commits of the run, below a merge commit.
     #[default]
     Merged,
-    /// One commit with everything in it.
+    /// One commit with all changes.
     Squashed,
 }
 
@@ -269,7 +294,7 @@ pub enum Commits {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ListIs {
-    /// The target branch keeps what it has, which may be none.
+    /// The target branch keeps its own list, if any.
     #[default]
     LeftOut,
     Kept,
@@ -282,7 +307,7 @@ impl Manner {
     }
 }
 
-/// Why the engine stopped.
+/// The reason why the engine stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Outcome {
@@ -290,11 +315,11 @@ pub enum Outcome {
     Aborted,
     /// Everything is done; a human approves or aborts.
     Waiting,
-    /// The merge could not be made; a human has to look.
+    /// The merge failed; a human has to look.
     MergeBlocked {
         trouble: Trouble,
     },
-    /// The tries are used up; the phase's work was reverted.
+    /// The attempts are used up; the phase's work was rolled back.
     GaveUp {
         phase: Phase,
         trouble: Trouble,
@@ -303,7 +328,7 @@ pub enum Outcome {
     NothingDeveloped {
         trouble: Trouble,
     },
-    /// The judge could not find out; a human has to look.
+    /// The judge could not decide; a human has to look.
     Undecided {
         phase: Phase,
         trouble: Trouble,
@@ -318,20 +343,21 @@ pub enum Outcome {
         what: String,
     },
     Interrupted,
-    /// The run stops after this phase, as the user wished. `trouble` is why what they changed meanwhile was refused.
+    /// The run pauses after this phase, as the user requested. `trouble` is the reason why the
+    /// user's edit was refused.
     Paused {
         after: Phase,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         trouble: Option<Trouble>,
     },
-    /// A human took the run back to an accepted commit of its own.
+    /// A human rolled the run back to one of its accepted commits.
     RolledBack {
         to: Oid,
     },
 }
 
 impl Event {
-    /// The word it is journalled under.
+    /// The event's name in the journal.
     pub fn name(&self) -> &'static str {
         match self {
             Event::Started { .. } => "started",
@@ -340,6 +366,9 @@ impl Event {
             Event::Measured { .. } => "measured",
             Event::Turned { .. } => "turned",
             Event::Judged { .. } => "judged",
+            Event::Attempted { .. } => "attempted",
+            Event::Compared { .. } => "compared",
+            Event::Chosen { .. } => "chosen",
             Event::Linted { .. } => "linted",
             Event::Paused => "paused",
             Event::Restored { .. } => "restored",
@@ -352,6 +381,7 @@ impl Event {
             Event::TestRejected { .. } => "test-rejected",
             Event::WorkEdited { .. } => "work-edited",
             Event::UserSaid { .. } => "user-said",
+            Event::PauseAsked { .. } => "pause-asked",
             Event::PlanEdited { .. } => "plan-edited",
             Event::Decided { .. } => "decided",
             Event::MergeBlocked { .. } => "merge-blocked",

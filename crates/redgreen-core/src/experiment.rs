@@ -1,8 +1,9 @@
-//! Experiments: runs whose right answer is known beforehand. A suite that gives the wrong one cannot be believed, whatever
-//! it says of the candidate.
+//! Experiments: test runs whose correct result is known in advance. A suite with the wrong result
+//! is not reliable evidence for the candidate.
 //!
-//! Each is a question as data: which tree, what is laid over it, which tests are run, and what an honest suite answers.
-//! The program performs it in the clean room; [`Experiment::weigh`] rules on what came of it.
+//! An experiment is data: which tree to use, which files to overlay, which tests to run, and the
+//! result of an honest suite. The program runs it in the clean room, and [`Experiment::weigh`]
+//! interprets the observation.
 
 mod about;
 mod again;
@@ -11,6 +12,7 @@ mod asleep;
 pub mod bodies;
 pub mod calls;
 mod canary;
+pub mod configuration;
 pub mod contents;
 pub mod documented;
 pub mod examples;
@@ -45,28 +47,28 @@ pub use scope::new_features;
 pub(crate) use stub::do_nothing;
 pub use unknown_names::unknown_names;
 
-/// Test files that are looked at; the others of a very large change are taken as they are.
+/// The maximum number of test files to look at. A very large change may have more.
 const FILES_MAX: usize = 50;
 
-/// What the questions are made from.
+/// The input of experiments.
 pub struct Material<'a> {
     pub phase: JudgedPhase,
     pub change: &'a Change,
-    /// What the candidate's tests showed.
+    /// The report of the candidate's tests.
     pub after: &'a Report,
-    /// The tests that RED made fail, as far as they are known by now.
+    /// The tests that RED made fail, as far as they are known.
     pub targets: &'a [String],
     /// Every path of the candidate.
     pub paths: &'a [String],
     pub packages: &'a [Package],
     pub brief: &'a str,
-    /// The text of a file in the tree accepted last, and in the candidate as it was run.
+    /// The text of a file in the last accepted tree, and in the candidate as it ran.
     pub before: &'a dyn Fn(&str) -> Option<String>,
     pub now: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl<'a> Material<'a> {
-    /// What the files of a tree hold.
+    /// Returns the reader for the files of a tree.
     fn texts(&self, tree: Tree) -> &'a dyn Fn(&str) -> Option<String> {
         match tree {
             Tree::Base | Tree::Earlier => self.before,
@@ -74,20 +76,22 @@ impl<'a> Material<'a> {
         }
     }
 
-    /// Whether a path is one of the tests: by its name, or because its change is one of tests.
+    /// Whether a path is a test, by its name or by the kind of its change.
     fn is_test(&self, path: &str) -> bool {
         let changed = self.change.paths.iter().find(|changed| changed.path == path);
-        change::is_test(path) || changed.is_some_and(|changed| matches!(changed.class, Class::Test | Class::MoreTests))
+        change::is_test(path)
+            || changed
+                .is_some_and(|changed| matches!(changed.class, Class::Test | Class::MoreTests))
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tree {
-    /// The one accepted last.
+    /// The last accepted tree.
     Base,
-    /// The one before that.
+    /// The tree before the base.
     Earlier,
-    /// The candidate, its tests as the phase froze them.
+    /// The candidate, with the tests that the phase froze.
     Head,
     /// The candidate with its own tests.
     AsIs,
@@ -97,62 +101,68 @@ pub enum Tree {
 pub enum Question {
     /// What is the result of every test?
     Suite,
-    /// Is it the same once more? A new test has to fail each time; an old one that passes once is a flake.
+    /// Is the result the same in a second run? A new test must fail each time. An old test that
+    /// passes once is flaky.
     Again,
-    /// Does the code answer the same calls in the same way elsewhere: on the tree before, or where no test runner is?
+    /// Do the same calls have the same result on the tree before, or without a test runner?
     Calls,
-    /// Are examples met that whoever wrote the code never saw?
+    /// Does the code pass examples that its author never saw?
     Withheld,
-    /// RED: do the tests fail for more than a snapshot that nobody has recorded yet?
+    /// RED: do the tests fail for another reason than a missing snapshot?
     Recording,
-    /// RED: do the tests call what they test, and fail when it does nothing?
+    /// RED: do the tests call the code under test, and fail when it does nothing?
     Inert,
-    /// RED: where the tests pass with code that does nothing, is it other code of the project that checks for them?
+    /// RED: if the tests pass with code that does nothing, does other code of the project do the
+    /// checking for them?
     Checked,
-    /// RED: do the tests fail when their expectations cannot be met, with code that does nothing?
+    /// RED: with code that does nothing, do the tests fail if their expectations cannot be met?
     Lenient,
-    /// GREEN: do the tests fail when the new code does nothing? Asked where RED could not be built.
+    /// GREEN: do the tests fail when the new code does nothing? Used if RED could not be built.
     Empty,
-    /// GREEN: do the tests still fail on the code before?
+    /// GREEN: do the tests still fail on the old code?
     OldCode,
-    /// GREEN: do the tests themselves read data that GREEN changed?
+    /// GREEN: do the tests read data that GREEN changed?
     Oracle,
-    /// GREEN: do tests fail whose expectations cannot be met, and one that always fails, beside one that always passes?
+    /// GREEN: do the tests fail if their expectations cannot be met, does an always-failing test
+    /// fail, and does an always-passing test pass?
     Impossible,
-    /// GREEN: does each expectation matter by itself?
+    /// GREEN: does each single expectation matter?
     Expectation,
-    /// GREEN: is an expectation that does not seem to matter reached at all?
+    /// GREEN: does the test reach an expectation that seems not to matter?
     Reached,
-    /// GREEN: do tests fail that wait for another exception than they ask for?
+    /// GREEN: do the tests fail if they expect a different exception?
     Exceptions,
-    /// GREEN: does the code's answer hold what the test writes out, where the code calls both equal?
+    /// GREEN: if the code calls the result and the expected value equal, does the result contain
+    /// that value?
     Contents,
-    /// GREEN: do the tests of RED pass alone, in another order and twice?
+    /// GREEN: do the RED tests pass alone, in another order, and twice?
     Order,
-    /// Do the tests notice a fault in the changed lines?
+    /// Do the tests kill a mutant in the changed lines?
     Mutant,
-    /// GREEN: do the examples in documentation that it changed hold as they were before?
+    /// GREEN: do changed documentation examples still pass in their old form?
     Documented,
-    /// REFACTOR: do the tests of now notice what those of before noticed?
+    /// Are the results the same with the old settings of the test runner?
+    Configuration,
+    /// REFACTOR: do the changed tests detect everything that the old tests detected?
     Reworked,
 }
 
-/// How much time an experiment gets, and whether it is left out once there is none.
+/// How much time an experiment gets, and whether it is skipped when no time is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowance {
-    /// As long as the whole suite; it is always made.
+    /// As long as the whole suite. It always runs.
     Needed,
     Expectation,
     Order,
-    /// A fault may never end: it gets little more than the usual time.
-    Fault,
+    /// A mutant may never finish, so it gets little more than the usual time.
+    Mutant,
     Comparison,
-    /// A program of ours, with limits of its own.
+    /// One of our own programs, with its own limits.
     Program,
 }
 
 impl Question {
-    /// What the answer means is told by comparing it with another one.
+    /// Whether the result has to be compared with another one before it means anything.
     fn is_compared(self) -> bool {
         matches!(
             self,
@@ -162,6 +172,7 @@ impl Question {
                 | Self::Contents
                 | Self::Order
                 | Self::Documented
+                | Self::Configuration
                 | Self::Reworked
         )
     }
@@ -170,7 +181,7 @@ impl Question {
         match self {
             Self::Expectation => Allowance::Expectation,
             Self::Order => Allowance::Order,
-            Self::Mutant => Allowance::Fault,
+            Self::Mutant => Allowance::Mutant,
             Self::Reworked => Allowance::Comparison,
             Self::Calls => Allowance::Program,
             Self::Suite
@@ -187,6 +198,7 @@ impl Question {
             | Self::Reached
             | Self::Exceptions
             | Self::Documented
+            | Self::Configuration
             | Self::Contents => Allowance::Needed,
         }
     }
@@ -196,37 +208,38 @@ impl Question {
 pub struct Experiment {
     pub question: Question,
     pub tree: Tree,
-    /// Files laid over the tree.
+    /// Files to overlay on the tree.
     pub edits: Vec<(String, String)>,
-    /// Files taken out of it.
+    /// Files to remove from it.
     pub removed: Vec<String>,
     pub way: Way,
     pub variables: Vec<(&'static str, String)>,
-    /// The tests it is about, by id, or by the place of the item in its file.
+    /// The tests it is about, by id or by the item in its file.
     pub about: Vec<About>,
-    /// In a few words, for a person.
+    /// A short description for people.
     pub what: String,
-    /// The same question asked in another way: wrong is only what is wrong both times.
+    /// The same question in another form. The answer is wrong only if both are wrong.
     pub otherwise: Option<Box<Experiment>>,
-    /// How often it was made before.
+    /// How often it ran before.
     pub time: usize,
 }
 
-/// What is done once the files are laid out.
+/// What to run after the files are in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// The project's tests are run.
+    /// Runs the tests of the project.
     Tests(Selection),
-    /// The same, and the log ends with those of the files that were opened, one on each line.
+    /// The same, and the log ends with the listed files that were opened, one per line.
     Watched { selection: Selection, files: Vec<String> },
-    /// A program of ours reads what to call and writes down what came of it; only data goes in and out.
+    /// Runs one of our programs, which reads calls and writes their results. Only data goes in and
+    /// out.
     Driver { driver: Driver, question: String },
-    /// A program is built in the folder `root`. Then it is started in the folder `home`, where the files `apart` are gone;
-    /// its output is the observation.
+    /// Builds a program in the folder `root`, then starts it in the folder `home`, without the
+    /// files in `apart`. Its output is the observation.
     Program { build: Build, root: String, home: String, apart: Vec<String> },
 }
 
-/// A program of ours, and who runs it.
+/// One of our programs, and its interpreter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Driver {
     pub interpreter: Interpreter,
@@ -240,14 +253,14 @@ pub enum Interpreter {
     Node,
 }
 
-/// What came of an experiment.
+/// The observation of an experiment.
 #[derive(Clone, Debug, Default)]
 pub enum Observation {
-    /// Tests were run; the log is what the experiment's own code wrote down.
+    /// Tests ran. The log is what the experiment's own code wrote.
     Ran { report: Box<Report>, log: String },
-    /// What a driver said.
+    /// The output of a driver.
     Said(String),
-    /// It was not made: there was no time, or what it needs is not here.
+    /// It did not run: no time was left, or something it needs is missing.
     #[default]
     Nothing,
 }
@@ -260,7 +273,7 @@ impl Observation {
         }
     }
 
-    /// What a driver said, if there was one.
+    /// The output of a driver, if there was one.
     pub fn said(&self) -> Option<&str> {
         match self {
             Self::Said(said) => Some(said),
@@ -278,8 +291,13 @@ impl Observation {
 }
 
 impl Experiment {
-    /// A run of tests on a tree as it is.
-    pub(crate) fn of_tests(question: Question, tree: Tree, selection: Selection, what: &str) -> Self {
+    /// Runs tests on an unchanged tree.
+    pub(crate) fn of_tests(
+        question: Question,
+        tree: Tree,
+        selection: Selection,
+        what: &str,
+    ) -> Self {
         Self {
             question,
             tree,
@@ -295,23 +313,23 @@ impl Experiment {
     }
 }
 
-/// What a control showed.
+/// The result of an experiment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// As it should be.
+    /// The expected result.
     Right,
-    /// The suite is not to be believed.
+    /// The suite is not reliable evidence.
     Wrong(Vec<Reason>),
-    /// A human has to look.
+    /// A human must decide.
     Ask(Vec<Reason>),
-    /// A fault nobody noticed; one alone proves nothing.
+    /// A mutant survived. One alone proves nothing.
     Unnoticed(String),
-    /// The control itself could not be performed.
+    /// The experiment itself could not run.
     Unknown(String),
 }
 
 impl Answer {
-    /// What is wrong by both answers.
+    /// Combines two answers: wrong only if both are wrong.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Wrong(mut reasons), Self::Wrong(others)) => {
@@ -324,11 +342,12 @@ impl Answer {
     }
 }
 
-/// Those of a phase, the cheapest first, with so many faults at most. For a candidate that would be accepted otherwise.
-pub fn experiments(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
+/// The experiments of a phase, cheapest first, with at most this many mutants. They are for a
+/// candidate that would otherwise be accepted.
+pub fn experiments(material: &Material<'_>, mutants_max: usize) -> Vec<Experiment> {
     match material.phase {
         JudgedPhase::Red => red(material),
-        JudgedPhase::Green => green(material, faults_max),
+        JudgedPhase::Green => green(material, mutants_max),
         JudgedPhase::Refactor => Vec::new(),
     }
 }
@@ -344,11 +363,12 @@ fn red(material: &Material<'_>) -> Vec<Experiment> {
             "the new tests, once more",
         ));
     }
-    let records = |file: &String| (material.now)(file).is_some_and(|source| source.contains("Snapshot("));
+    let records =
+        |file: &String| (material.now)(file).is_some_and(|source| source.contains("Snapshot("));
     if files.iter().any(records) {
         let what = "the new tests, recording snapshots";
         let selection = selection(&files, material.targets);
-        // Runners write missing snapshots, except where they take themselves to be in CI.
+        // Runners write missing snapshots, unless they believe that they run in CI.
         let variables = vec![("CI", String::new())];
         let run = Experiment::of_tests(Question::Recording, Tree::Head, selection, what);
         controls.push(Experiment { variables, ..run });
@@ -357,7 +377,7 @@ fn red(material: &Material<'_>) -> Vec<Experiment> {
     controls
 }
 
-fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
+fn green(material: &Material<'_>, mutants_max: usize) -> Vec<Experiment> {
     let files = target_files(material);
     let mut controls = Vec::new();
     if !material.targets.is_empty() {
@@ -365,7 +385,7 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
             Question::OldCode,
             Tree::Base,
             selection(&files, material.targets),
-            "the tests of RED on the code before",
+            "the RED tests on the old code",
         ));
     }
     controls.extend(oracle::oracle(material, &files));
@@ -376,17 +396,19 @@ fn green(material: &Material<'_>, faults_max: usize) -> Vec<Experiment> {
     controls.extend(calls::watches(material, Tree::Head).into_iter().map(|watch| watch.experiment));
     let programs = bodies::programs(material).into_iter().filter(|program| !program.tells_order());
     controls.extend(programs.map(|program| program.experiment(material)));
-    // What these mean is told later; they are listed here to be made beside the others. Where code is built, nothing is.
-    let built = files.iter().any(|file| matches!(Language::of_path(file), Language::Rust | Language::Go));
+    // These are interpreted later. They are listed here so that they run in parallel with the
+    // others. With a compiler, they do not.
+    let built =
+        files.iter().any(|file| matches!(Language::of_path(file), Language::Rust | Language::Go));
     let orders = if built { order::Orders::default() } else { order::orders(material) };
     controls.extend(orders.first);
-    controls.extend(mutants::mutants(material, &files, faults_max));
+    controls.extend(mutants::mutants(material, &files, mutants_max));
     controls.extend(orders.more);
     controls
 }
 
 impl Experiment {
-    /// What the observation says of the suite.
+    /// Interprets the observation.
     pub fn weigh(&self, material: &Material<'_>, observation: &Observation) -> Answer {
         if self.question.is_compared() {
             return Answer::Right;
@@ -403,6 +425,7 @@ impl Experiment {
             | Question::Contents
             | Question::Order
             | Question::Documented
+            | Question::Configuration
             | Question::Reworked => Answer::Right,
             Question::Again => again::again(material, report),
             Question::Recording => again::recording(material, report),
@@ -422,8 +445,8 @@ impl Experiment {
         }
     }
 
-    /// Whether the run came to an end, and none of the tests that it is about has a result. What could not be built or loaded
-    /// has a reason of its own.
+    /// Whether the run finished, but none of its tests has a result. Code that could not be built
+    /// or loaded has its own reason.
     fn is_unanswered(&self, material: &Material<'_>, report: &Report) -> bool {
         let is_target = |test: &Test| material.targets.contains(&test.id) || self.is_about(test);
         let needs_tests = matches!(
@@ -435,18 +458,20 @@ impl Experiment {
                 | Question::Mutant
                 | Question::Empty
         );
-        let is_silent = report.load_errors.is_empty() && matches!(report.outcome, Outcome::Passed | Outcome::NoTests);
+        let is_silent = report.load_errors.is_empty()
+            && matches!(report.outcome, Outcome::Passed | Outcome::NoTests);
         let has_targets = !material.targets.is_empty();
         needs_tests && has_targets && is_silent && !report.tests.iter().any(is_target)
     }
 
     fn unanswered(&self) -> Answer {
         let sentence =
-            format!("{}: none of the tests of RED has a result, so nothing shows that they can fail", self.what);
+            format!("{}: no RED test has a result, so nothing shows that they can fail", self.what);
         Answer::Ask(vec![Reason::new(Code::GreenSuspicious, sentence)])
     }
 
-    /// Whether the other one lays nothing over the tree that this one does not; a canary stands at the end.
+    /// Whether this experiment overlays everything that the other one overlays. A canary is at the
+    /// end of a file.
     fn covers(&self, other: &Self) -> bool {
         let laid = |(path, text): &(String, String)| {
             self.edits.iter().any(|(known, more)| known == path && more.starts_with(text.as_str()))
@@ -454,7 +479,7 @@ impl Experiment {
         other.edits.iter().all(laid)
     }
 
-    /// Which of the files that are watched the log names.
+    /// The watched files that the log names.
     fn opened<'l>(&self, log: &'l str) -> Vec<&'l str> {
         let is_watched = |line: &&str| match &self.way {
             Way::Watched { files, .. } => files.iter().any(|file| file == line),
@@ -468,35 +493,42 @@ impl Experiment {
     }
 }
 
-/// The test files that RED wrote or changed; for a language with tests beside the code, the code as well.
+/// The test files that RED wrote or changed. In a language with tests next to the code, also the
+/// code.
 fn changed_test_files(material: &Material<'_>) -> Vec<String> {
     let changed = material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted);
-    let tests = changed.filter(|changed| matches!(changed.class, Class::Test | Class::Mixed | Class::MoreTests));
+    let tests = changed
+        .filter(|changed| matches!(changed.class, Class::Test | Class::Mixed | Class::MoreTests));
     tests.map(|changed| changed.path.clone()).take(FILES_MAX).collect()
 }
 
-/// The files that hold the tests of RED.
+/// The files of the RED tests.
 fn target_files(material: &Material<'_>) -> Vec<String> {
     let targets = material.targets.iter().filter_map(|id| material.after.test(id));
     let mut files: Vec<String> = Vec::new();
     for test in targets {
         let told = test.identity().file();
-        // What the code under test can change comes second: pytest tells the file of a function's code.
+        // The code under test can change the second place: pytest reports the file of a function's
+        // code.
         let places = [told.as_deref(), test.file.as_deref()];
         let holds = |place: Option<&str>| {
-            let is_there = |path: &&String| Language::of_path(path) != Language::Other && place == Some(path.as_str());
+            let is_there = |path: &&String| {
+                Language::of_path(path) != Language::Other && place == Some(path.as_str())
+            };
             material.paths.iter().find(is_there)
         };
         let by_item = |path: &&String| {
             path.ends_with(".rs")
                 && (material.now)(path).is_some_and(|source| {
                     let items = syntax::items(Language::Rust, path, &source);
-                    items
-                        .iter()
-                        .any(|item| item.is_test && About { file: (*path).clone(), item: item.name.clone() }.is(test))
+                    items.iter().any(|item| {
+                        item.is_test
+                            && About { file: (*path).clone(), item: item.name.clone() }.is(test)
+                    })
                 })
         };
-        let home = places.into_iter().find_map(holds).or_else(|| material.paths.iter().find(by_item));
+        let home =
+            places.into_iter().find_map(holds).or_else(|| material.paths.iter().find(by_item));
         if let Some(home) = home.filter(|home| !files.contains(*home)) {
             files.push(home.clone());
         }
@@ -505,7 +537,7 @@ fn target_files(material: &Material<'_>) -> Vec<String> {
     files
 }
 
-/// The tests that the candidate added or changed; a file of a benchmark without one stands for itself.
+/// The tests that the candidate added or changed. A benchmark file without tests stands for itself.
 pub fn new_tests(material: &Material<'_>) -> Vec<About> {
     let files = changed_test_files(material).into_iter();
     let tests = files.flat_map(|file| {
@@ -524,7 +556,9 @@ fn tests_of(material: &Material<'_>, file: &str) -> Vec<About> {
     let items = syntax::items(Language::of_path(file), file, &source);
     let old = (material.before)(file).unwrap_or_default();
     let known = syntax::items(Language::of_path(file), file, &old);
-    let is_new = |item: &&Item| !known.iter().any(|old| old.name == item.name && old.text_hash == item.text_hash);
+    let is_new = |item: &&Item| {
+        !known.iter().any(|old| old.name == item.name && old.text_hash == item.text_hash)
+    };
     let tests = items.iter().filter(|item| item.is_test).filter(is_new);
     tests.map(|item| About { file: file.to_owned(), item: item.name.clone() }).collect()
 }
@@ -534,7 +568,7 @@ fn is_target(material: &Material<'_>, file: &str, item: &str) -> bool {
     material.targets.iter().filter_map(|id| material.after.test(id)).any(|test| about.is(test))
 }
 
-/// The files that hold the tests. A doc test has no name that rustdoc could be given, so that all are run.
+/// The files of the tests. rustdoc cannot select a doc test by name, so all of them run.
 fn selection(files: &[String], targets: &[String]) -> Selection {
     let documented = targets.iter().any(|id| id.contains("/doc::"));
     if files.is_empty() || documented { Selection::All } else { Selection::Files(files.to_vec()) }

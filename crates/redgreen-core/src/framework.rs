@@ -1,9 +1,9 @@
-//! The test frameworks redgreen understands, one row each: how a project that uses it is known, how it is started,
-//! how what it left behind is read, which files are tests and which decide how tests run.
+//! The supported test frameworks, one row each. A row says how to detect the framework, how to run
+//! it, how to parse its output, which files are tests and which files configure the test run.
 //!
-//! A verdict is never read from prose: each module turns a framework's machine-readable output into a
-//! [`Report`]. A new framework is one file with its row, the row's name in [`FRAMEWORKS`], and captured samples; see
-//! `docs/FRAMEWORKS.md`.
+//! redgreen never reads a verdict from prose: each module parses a framework's machine-readable
+//! output into a [`Report`]. A new framework needs one file with its row, an entry in
+//! [`FRAMEWORKS`], and captured samples; see `docs/FRAMEWORKS.md`.
 
 pub mod bats;
 pub mod captured;
@@ -46,47 +46,50 @@ use invoke::{Invocation, Selection, Unable};
 pub struct Framework {
     pub name: &'static str,
     pub how: How,
-    /// What detection looks for, for a person whose project was not recognised.
+    /// What detection looks for; shown to users whose project was not recognised.
     pub looks_for: &'static str,
     pub detect: fn(&Folder) -> Evidence,
-    /// The files whose text [`Framework::detect`] and the invocation want to see, by path within the folder.
+    /// Selects the files whose text [`Framework::detect`] and the invocation read, by path within
+    /// the folder.
     pub reads: fn(&str) -> bool,
     pub reach: Reach,
     /// The programs an invocation may choose from: see [`Facts::tools`].
     pub tools: &'static [&'static str],
-    /// Whether a test's id can be one of this framework's, so that a project with several knows whom to ask.
+    /// Whether a test id can belong to this framework. Projects with several frameworks use it to
+    /// route a test to the right one.
     pub is_id: fn(&str) -> bool,
-    /// What such an id says of the test.
+    /// Parses a test id of this framework.
     pub read: fn(&str) -> Identity<'_>,
-    /// Whether a path, relative to the project and with `/`, holds tests or only serves them.
+    /// Whether a path holds tests or test support. The path is relative to the project and uses
+    /// `/`.
     pub is_test_file: fn(&str) -> bool,
-    /// Whether a path can change which tests run or how they end, without being a test.
+    /// Whether a path that is not a test can change which tests run or how they end.
     pub is_runner_config: fn(&str) -> bool,
-    /// What a run leaves behind, as lines of a `.gitignore`.
+    /// Files that a run leaves behind, as lines of a `.gitignore`.
     pub litter: &'static [&'static str],
 }
 
-/// How a framework is run and read.
+/// How to run a framework and read its results.
 #[derive(Debug)]
 pub enum How {
     /// One process, with steps before and after it.
     Process(Process),
-    /// Many processes that depend on each other: the program's `runner/cargo.rs`.
+    /// Several processes that depend on each other; see `runner/cargo.rs` in the `redgreen` crate.
     Cargo,
-    /// As the user says: [`command`].
+    /// The command that the user configured: [`command`].
     Command,
 }
 
-/// Run and read as data.
+/// Describes a run of one process as data.
 #[derive(Debug)]
 pub struct Process {
     pub invoke: fn(&Facts, &Selection) -> Result<Invocation, Unable>,
     pub parse: fn(&Captured) -> Report,
-    /// The ids that a run of [`Selection::List`] named.
+    /// The test ids that a run of [`Selection::List`] printed.
     pub list: fn(&Captured) -> Vec<String>,
 }
 
-/// In the order of the mission: Java, JavaScript, Python, then the rest.
+/// Ordered by priority: Java, JavaScript, Python, then the rest.
 pub const FRAMEWORKS: &[Framework] = &[
     maven::FRAMEWORK,
     gradle::FRAMEWORK,
@@ -112,15 +115,26 @@ pub const FRAMEWORKS: &[Framework] = &[
 pub struct Found {
     pub row: &'static Framework,
     pub folder: Folder,
-    /// For [`command::FRAMEWORK`] alone.
+    /// Set only for [`command::FRAMEWORK`].
     pub command: Option<command::Command>,
-    /// What a whole run is of, where the user names files; paths within the folder. Empty for all.
+    /// Restricts a full run to the files that the user names, by path within the folder. Empty
+    /// means all files.
     pub files: Vec<String>,
 }
 
-/// The frameworks of a project, from its root and the packages below it, the root first. Several that are sure run side
-/// by side, except below a folder whose run of the same framework reaches them; one that is merely likely counts at the
-/// root, and only when nothing is sure; a script `test` of a `package.json`, only when nothing else is there.
+/// The framework that can run the same tests if this one is not installed. A project may name
+/// pytest while its tests use only unittest.
+pub fn otherwise(found: &Found) -> Option<Found> {
+    let is_pytest = found.row.name == pytest::FRAMEWORK.name && found.command.is_none();
+    (is_pytest && python::runs_in_unittest(&found.folder))
+        .then(|| Found { row: &unittest::FRAMEWORK, ..found.clone() })
+}
+
+/// Detects the frameworks of a project, from its root (first) and the packages below it.
+///
+/// Several sure matches run side by side, unless the run of a parent folder with the same framework
+/// already covers them. A likely match counts only at the root and only if nothing is sure. The
+/// `test` script of a `package.json` counts only if nothing else matches.
 pub fn detect(folders: &[Folder]) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     for folder in folders {
@@ -135,18 +149,22 @@ pub fn detect(folders: &[Folder]) -> Vec<Found> {
 
 fn with(wanted: Evidence, folder: &Folder) -> Vec<Found> {
     let rows = FRAMEWORKS.iter().filter(|row| (row.detect)(folder) == wanted);
-    rows.map(|row| Found { row, folder: folder.clone(), command: None, files: Vec::new() }).collect()
+    rows.map(|row| Found { row, folder: folder.clone(), command: None, files: Vec::new() })
+        .collect()
 }
 
 impl Found {
     fn reaches(&self, other: &Found) -> bool {
         let below = self.folder.inside(&other.folder.path).is_some();
-        // The members of a workspace have no configuration of nextest's, which runs them all the same.
-        let members = self.row.name == nextest::FRAMEWORK.name && other.row.name == cargo::FRAMEWORK.name;
+        // Workspace members have no nextest configuration of their own, but nextest runs them
+        // anyway.
+        let members =
+            self.row.name == nextest::FRAMEWORK.name && other.row.name == cargo::FRAMEWORK.name;
         below && self.row.reach == Reach::Tree && (members || self.row.name == other.row.name)
     }
 
-    /// What a report of this folder is in the whole project: paths from the root, and ids that say where they are from.
+    /// Converts a report of this folder to project terms: paths start at the root, and ids name
+    /// their folder.
     pub fn outward(&self, mut report: Report) -> Report {
         if self.folder.path.is_empty() {
             return report;
@@ -167,15 +185,21 @@ impl Found {
     }
 
     pub fn outward_id(&self, id: &str) -> String {
-        if self.folder.path.is_empty() { id.to_owned() } else { format!("{}{FOLDER_MARK}{id}", self.folder.path) }
+        if self.folder.path.is_empty() {
+            id.to_owned()
+        } else {
+            format!("{}{FOLDER_MARK}{id}", self.folder.path)
+        }
     }
 
-    /// Paths as in [`Found::outward`].
+    /// Converts paths like [`Found::outward`].
     pub fn outward_lines(&self, coverage: Coverage) -> Coverage {
-        coverage.renamed(|path| if path.starts_with('/') { path } else { self.folder.within(&path) })
+        coverage
+            .renamed(|path| if path.starts_with('/') { path } else { self.folder.within(&path) })
     }
 
-    /// What of a selection concerns this framework in this folder; `None` when nothing does.
+    /// The part of a selection that concerns this framework in this folder; `None` if there is
+    /// none.
     pub fn inward(&self, selection: &Selection) -> Option<Selection> {
         match selection {
             Selection::All if !self.files.is_empty() => Some(Selection::Files(self.files.clone())),
@@ -189,8 +213,9 @@ impl Found {
             }
             Selection::Files(paths) => {
                 let inside = paths.iter().filter_map(|path| self.folder.inside(path));
-                // Rust's unit tests stand beside the code.
-                let is_rust = [cargo::FRAMEWORK.name, nextest::FRAMEWORK.name].contains(&self.row.name);
+                // Rust's unit tests are in the same file as the code.
+                let is_rust =
+                    [cargo::FRAMEWORK.name, nextest::FRAMEWORK.name].contains(&self.row.name);
                 let beside = |path: &str| is_rust && cargo::read_example(path).0.ends_with(".rs");
                 let is_own = |path: &&str| (self.row.is_test_file)(path) || beside(path);
                 let own: Vec<String> = inside.filter(is_own).map(str::to_owned).collect();

@@ -1,23 +1,23 @@
-//! What may leave the machine: rules on names, sizes and contents, as values. The hand that resolves paths and reads
-//! files is `guard` of the program.
+//! Rules for files that leave the machine: names, sizes and contents, as values. The `guard` module
+//! of the `redgreen` crate resolves paths and reads files.
 
 pub mod secret;
 pub mod tokens;
 
 use std::fmt;
 
-/// A file that is larger is not sent.
+/// Larger files are not sent.
 pub const FILE_BYTES_MAX: u64 = 100_000;
-/// All files of a run together.
+/// Maximum tokens of all files of a run together.
 pub const TOKENS_MAX: u64 = 200_000;
-/// What goes out with each request, where nobody says how much the model takes.
+/// Maximum tokens of files per request if the model's context window is unknown.
 pub const TOKENS_PER_REQUEST: u64 = 130_000;
-/// More files than this are a mistake, such as a folder of packages.
+/// Maximum number of files. More are a mistake, such as a folder of packages.
 pub const FILES_MAX: usize = 2_000;
-/// Claude counts 15 to 20 % more tokens than `o200k_base`, which we count with.
+/// Claude counts 15 to 20 % more tokens than `o200k_base`, which redgreen uses to count.
 const MARGIN_PERCENT: u64 = 20;
 
-/// What a file is known by that nobody sends: a whole name, or a part of one.
+/// Names of files that are never sent: a whole name, or a part of one.
 const SECRET_NAMES: &[(&str, Match)] = &[
     (".env", Match::Whole),
     (".env.", Match::Start),
@@ -47,9 +47,10 @@ const SECRET_NAMES: &[(&str, Match)] = &[
     (".tfstate", Match::End),
     (".ovpn", Match::End),
 ];
-/// Folders whose every file is a secret.
-const SECRET_FOLDERS: &[&str] = &[".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud"];
-/// They only show which names are expected.
+/// Folders that contain only secrets.
+const SECRET_FOLDERS: &[&str] =
+    &[".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".gcloud"];
+/// Templates that only show the expected variables.
 const HARMLESS_NAMES: &[&str] = &[".env.example", ".env.sample", ".env.template", ".env.dist"];
 
 #[derive(Clone, Copy, Debug)]
@@ -60,19 +61,19 @@ enum Match {
     Part,
 }
 
-/// Why a file is not sent.
+/// The reason why a file is not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     NotFound,
-    /// It resolves to a place outside of the project.
+    /// It resolves to a path outside the project.
     Outside,
-    /// It stays inside, by a way that has `..` in it.
+    /// It is inside the project, but its path contains `..`.
     ParentFolder,
-    /// It is reached through a link.
+    /// It is reached through a symbolic link.
     Link,
-    /// Neither a file nor a folder, or one that cannot be read.
+    /// It is neither a file nor a folder, or cannot be read.
     Unreadable(String),
-    /// A part of git's own folder.
+    /// It is in the `.git` folder.
     Git,
     SecretName(&'static str),
     Secret(secret::Found),
@@ -84,24 +85,33 @@ pub enum Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::NotFound => out.write_str("there is no such file"),
-            Refusal::Outside => out.write_str("it resolves outside of the project root"),
-            Refusal::ParentFolder => out.write_str("its path contains `..`; name the file by its plain path"),
-            Refusal::Link => out.write_str("it is reached through a symbolic link, which may lead anywhere"),
-            Refusal::Unreadable(why) => write!(out, "it cannot be read: {why}"),
-            Refusal::Git => out.write_str("it is a part of git's own folder"),
-            Refusal::SecretName(name) => write!(out, "its name is that of a secret (`{name}`)"),
-            Refusal::Secret(found) => write!(out, "line {} looks like a credential ({})", found.line, found.rule),
-            Refusal::TooLarge(bytes) => {
-                write!(out, "it has {bytes} bytes; a file of more than 100 KB ({FILE_BYTES_MAX} bytes) is not sent")
+            Refusal::NotFound => out.write_str("file not found"),
+            Refusal::Outside => out.write_str("it resolves outside the project root"),
+            Refusal::ParentFolder => {
+                out.write_str("its path contains `..`; name the file by its plain path")
             }
-            Refusal::NotText => out.write_str("it is not text in UTF-8"),
+            Refusal::Link => {
+                out.write_str("it is reached through a symbolic link, which may lead anywhere")
+            }
+            Refusal::Unreadable(why) => write!(out, "it cannot be read: {why}"),
+            Refusal::Git => out.write_str("it is inside the .git folder"),
+            Refusal::SecretName(name) => write!(out, "its name looks like a secret (`{name}`)"),
+            Refusal::Secret(found) => {
+                write!(out, "line {} looks like a credential ({})", found.line, found.rule)
+            }
+            Refusal::TooLarge(bytes) => {
+                write!(
+                    out,
+                    "it has {bytes} bytes; a file of more than 100 KB ({FILE_BYTES_MAX} bytes) is not sent"
+                )
+            }
+            Refusal::NotText => out.write_str("it is not UTF-8 text"),
             Refusal::TooManyFiles => write!(out, "there are more than {FILES_MAX} files in it"),
         }
     }
 }
 
-/// The pattern that makes a path that of a secret, going by its names alone.
+/// The pattern that makes a path look like a secret, by its names alone.
 pub fn secret_name(path: &str) -> Option<&'static str> {
     let lower = path.to_lowercase();
     let mut parts = lower.split('/').rev().filter(|part| !part.is_empty());
@@ -121,14 +131,14 @@ pub fn secret_name(path: &str) -> Option<&'static str> {
     SECRET_NAMES.iter().find(known).map(|(pattern, _)| *pattern)
 }
 
-/// The folder above a path whose every file is a secret.
+/// The parent folder of a path that contains only secrets.
 pub fn secret_folder(path: &str) -> Option<&'static str> {
     let lower = path.to_lowercase();
     let above = || lower.rsplit('/').filter(|part| !part.is_empty()).skip(1);
     SECRET_FOLDERS.iter().find(|folder| above().any(|part| part == **folder)).copied()
 }
 
-/// What a text may count for with whoever counts most.
+/// The token count with a margin for the tokenizer that counts most.
 pub fn with_margin(tokens: u64) -> u64 {
     tokens.saturating_add(tokens.saturating_mul(MARGIN_PERCENT) / 100)
 }
@@ -138,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_known_by_their_names() {
+    fn recognises_secrets_by_name() {
         for (path, pattern) in [
             (".env", Some(".env")),
             ("deploy/.env.production", Some(".env.")),

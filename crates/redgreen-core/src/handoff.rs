@@ -1,20 +1,21 @@
-//! The handoff note: what one phase hands to the next, as JSON on that phase's commit under `refs/notes/tdd-handoffs`.
-//! With the commit it hangs on it is enough to go on from another clone.
+//! The handoff note from one phase to the next, as JSON on the commit of that phase under
+//! `refs/notes/tdd-handoffs`. Together with its commit, it is enough to continue in another clone.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::agent::Trouble;
+use crate::attempts::Selection;
 use crate::brief::{Brief, TestCase};
 use crate::names::{Branch, Label, Oid, RunBranch, RunId, SessionId};
 use crate::phase::{Phase, Role};
 use crate::policy::Spent;
 use crate::report::Counts;
 use crate::text;
-use crate::verdict::{Decision, Faults, Verdict};
+use crate::verdict::{Decision, Mutants, Verdict};
 
-/// Where the notes live.
+/// The ref of the notes.
 pub const NOTES_REF: &str = "refs/notes/tdd-handoffs";
 /// The version this program writes. A reader of version 1 may ignore fields it does not know.
 pub const VERSION: u32 = 1;
@@ -29,10 +30,10 @@ pub struct Handoff {
     pub current_test: Option<TestCase>,
     pub completed_tests: Vec<String>,
     pub pending_tests: Vec<String>,
-    /// Items that planning dropped or reworded while they were open.
+    /// Open items that PLAN dropped or reworded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed_tests: Vec<String>,
-    /// Tests that accepted REDs of the run wrote.
+    /// The number of tests that accepted REDs of the run wrote.
     #[serde(default, skip_serializing_if = "is_none")]
     pub tests_written: u64,
     pub test_result: Option<TestResult>,
@@ -42,30 +43,33 @@ pub struct Handoff {
     pub run: RunFacts,
     pub verdict: Option<Ruling>,
     pub tests: Option<Counts>,
-    /// The tests RED made fail, while they are owed.
+    /// The tests that RED made fail, until they pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
-    /// RED: tests that whoever writes the code does not see. GREEN: those of them that the code passes, now part of the
-    /// tests.
+    /// RED: tests that the implementer does not see. GREEN: those of them that the code passes,
+    /// which are now part of the test suite.
     #[serde(default, skip_serializing_if = "is_none")]
     pub withheld_tests: u64,
-    /// Turns GREEN took.
+    /// The number of turns in GREEN.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub iterations: u32,
     /// The last conversation of each role, for agents that remember them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sessions: BTreeMap<Role, SessionId>,
-    /// Who took the last turn of each role, with its version, where it is a program of its own.
+    /// The external agent of the last turn of each role, with its version.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<Role, Label>,
-    /// What the user said to the agents on the way, oldest first.
+    /// Messages of the user to the agents, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub user_messages: Vec<String>,
+    /// Where several attempts were made: the chosen one, why, and the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<Box<Selection>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
 }
 
-/// What another clone has to know of the run.
+/// What another clone needs to know about the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunFacts {
@@ -73,12 +77,13 @@ pub struct RunFacts {
     pub request: String,
     /// The commit the run started from.
     pub base: Oid,
-    /// The branch it is meant for.
+    /// The target branch.
     pub target: Branch,
     /// The branch it works on.
     pub branch: RunBranch,
     pub agent: Label,
-    /// What the specification, task or design says beside the request; texts of files are left out.
+    /// The contents of the specification, task or design in addition to the request, without texts
+    /// of files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brief: Option<Box<Brief>>,
 }
@@ -90,13 +95,13 @@ pub enum TestResult {
     Fail,
 }
 
-/// The verdict in short; the journal has it whole.
+/// A short form of the verdict. The journal has the complete one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ruling {
     pub decision: Decision,
     pub codes: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub faults: Option<Faults>,
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "faults")]
+    pub mutants: Option<Mutants>,
 }
 
 /// Why a note cannot be used.
@@ -108,7 +113,7 @@ pub enum Unreadable {
 }
 
 impl Handoff {
-    /// The note of a phase of the first cycle that nothing more is known of.
+    /// The note of a phase of the first cycle, without further facts.
     pub fn begun(run: RunFacts, phase: Phase) -> Self {
         Self {
             version: VERSION,
@@ -139,6 +144,7 @@ impl Handoff {
             sessions: BTreeMap::new(),
             agents: BTreeMap::new(),
             user_messages: Vec::new(),
+            attempts: None,
             spent: None,
         }
     }
@@ -147,7 +153,9 @@ impl Handoff {
         let value: serde_json::Value =
             serde_json::from_str(text).map_err(|error| Unreadable::NotJson(error.to_string()))?;
         match value.get("version").and_then(serde_json::Value::as_u64) {
-            Some(version) if version > u64::from(VERSION) => return Err(Unreadable::Newer(version)),
+            Some(version) if version > u64::from(VERSION) => {
+                return Err(Unreadable::Newer(version));
+            }
             Some(_) => {}
             None => return Err(Unreadable::Incomplete("missing field `version`".to_owned())),
         }
@@ -158,7 +166,7 @@ impl Handoff {
     pub fn render(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
-        // Git prints a note as it is.
+        // Git prints a note unchanged.
         text::json(&text).into_owned()
     }
 }
@@ -171,7 +179,7 @@ impl From<&Verdict> for Ruling {
                 codes.push(reason.code.as_str().to_owned());
             }
         }
-        Self { decision: verdict.decision, codes, faults: verdict.faults }
+        Self { decision: verdict.decision, codes, mutants: verdict.mutants }
     }
 }
 
@@ -180,7 +188,10 @@ impl std::fmt::Display for Unreadable {
         match self {
             Unreadable::NotJson(error) => write!(out, "it is not JSON: {error}"),
             Unreadable::Newer(version) => {
-                write!(out, "it has version {version}, and this redgreen reads up to {VERSION}")
+                write!(
+                    out,
+                    "it has version {version}, but this redgreen supports versions up to {VERSION}"
+                )
             }
             Unreadable::Incomplete(error) => write!(out, "it is not a whole handoff: {error}"),
         }
@@ -234,9 +245,9 @@ mod tests {
     "codes": [
       "green.passes"
     ],
-    "faults": {
+    "mutants": {
       "tried": 6,
-      "noticed": 5
+      "killed": 5
     }
   },
   "tests": {
@@ -261,8 +272,8 @@ mod tests {
     }
 
     #[test]
-    fn a_note_that_says_nothing_of_faults_is_whole() {
-        let from = NOTE.find(",\n    \"faults\"").unwrap();
+    fn a_note_that_says_nothing_of_mutants_is_whole() {
+        let from = NOTE.find(",\n    \"mutants\"").unwrap();
         let to = from + NOTE[from..].find("}").unwrap() + 1;
         let older = NOTE.replacen(&NOTE[from..to], "", 1);
         assert_eq!(Handoff::parse(&older).unwrap().render(), older);
@@ -277,9 +288,15 @@ mod tests {
             (&NOTE.replace("\"version\": 1", "\"version\": 2"), "it has version 2"),
             (&NOTE.replace("\"GREEN\"", "\"BLUE\""), "unknown variant `BLUE`"),
             (&NOTE.replace("\"cycleNumber\": 2,", ""), "missing field `cycleNumber`"),
-            (&NOTE.replace("redgreen/roman-r1", "main"), "\"main\" is not the name of a branch below redgreen/"),
+            (
+                &NOTE.replace("redgreen/roman-r1", "main"),
+                "\"main\" is not the name of a branch below redgreen/",
+            ),
             (&NOTE.replace("\"main\"", "\"--force\""), "\"--force\" is not the name of a branch"),
-            (&NOTE.replace("20261115-224849-k3x9", "../../x"), "\"../../x\" is not the id of a run"),
+            (
+                &NOTE.replace("20261115-224849-k3x9", "../../x"),
+                "\"../../x\" is not the id of a run",
+            ),
             (&NOTE.replace("0123456789", "--output=x"), "is not the id of a git object"),
         ] {
             let said = Handoff::parse(text).unwrap_err().to_string();

@@ -1,15 +1,15 @@
-//! What coding agents ask before and after they act, and how they are answered: each host's message becomes one [`Event`],
-//! and one [`Answer`] becomes the host's own words. What a tool does is told by the form of its input, not by its name, so
-//! a tool that nobody knew of is looked at as well.
+//! Hooks of coding agents, before and after they act. Each host's message becomes one [`Event`],
+//! and one [`Answer`] becomes the host's own format. The form of a tool's input decides what it
+//! does, not its name, so unknown tools are checked as well.
 
 mod patch;
 
 use serde_json::{Map, Value, json};
 
-/// The longest message that is read; a longer one is refused, not cut.
+/// Maximum size of a message; longer messages are rejected, not cut.
 pub const MESSAGE_BYTES_MAX: usize = 4 << 20;
 
-/// Who asks.
+/// The coding agent that calls the hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
     Claude,
@@ -21,7 +21,8 @@ pub enum Host {
 }
 
 impl Host {
-    pub const ALL: [Host; 6] = [Host::Claude, Host::Codex, Host::Gemini, Host::Copilot, Host::Cursor, Host::Opencode];
+    pub const ALL: [Host; 6] =
+        [Host::Claude, Host::Codex, Host::Gemini, Host::Copilot, Host::Cursor, Host::Opencode];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -35,32 +36,32 @@ impl Host {
     }
 }
 
-/// When a host asks.
+/// When the hook is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// Before a tool acts: it can be kept from it.
+    /// Before a tool acts; the hook can prevent it.
     Before,
     /// After a tool acted.
     After,
-    /// The agent says that it is done.
+    /// The agent wants to stop.
     Stop,
-    /// A conversation begins.
+    /// A conversation starts.
     Begin,
     Other,
 }
 
-/// What a host tells.
+/// A hook call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     pub moment: Moment,
     pub action: Action,
-    /// Where the agent works.
+    /// The agent's working folder.
     pub cwd: Option<String>,
-    /// The name that the host has for the moment.
+    /// The host's own name of the moment.
     pub name: String,
 }
 
-/// What a tool does or did.
+/// The action of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     Edit(Vec<Edit>),
@@ -71,7 +72,7 @@ pub enum Action {
 /// An edit of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// As the host writes it: from the root of the machine, or from where the agent works.
+    /// As the host writes it: absolute, or relative to the agent's working folder.
     pub path: String,
     pub how: How,
 }
@@ -80,10 +81,10 @@ pub struct Edit {
 pub enum How {
     Write(String),
     Replace(Vec<Replacement>),
-    /// Hunks of a patch, in the form of `apply_patch`.
+    /// Hunks of a patch, in the `apply_patch` format.
     Patch(Vec<patch::Hunk>),
     Delete,
-    /// Nobody can tell from the message.
+    /// The message does not say.
     Unknown,
 }
 
@@ -94,7 +95,7 @@ pub struct Replacement {
     pub all: bool,
 }
 
-/// What becomes of a file.
+/// The result of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Becomes {
     Text(String),
@@ -103,12 +104,15 @@ pub enum Becomes {
 }
 
 impl Edit {
-    /// The file after the edit. An edit that does not fit the file changes nothing: the host refuses it.
+    /// The file after the edit. An edit that does not match the file changes nothing, because the
+    /// host rejects it.
     pub fn apply(&self, old: Option<&str>) -> Becomes {
         let text = old.unwrap_or_default();
         match &self.how {
             How::Write(new) => Becomes::Text(new.clone()),
-            How::Replace(all) => Becomes::Text(all.iter().fold(text.to_owned(), |text, one| one.apply(&text))),
+            How::Replace(all) => {
+                Becomes::Text(all.iter().fold(text.to_owned(), |text, one| one.apply(&text)))
+            }
             How::Patch(hunks) => patch::apply(text, hunks).map_or(Becomes::Unknown, Becomes::Text),
             How::Delete => Becomes::Gone,
             How::Unknown => Becomes::Unknown,
@@ -119,7 +123,7 @@ impl Edit {
 impl Replacement {
     fn apply(&self, text: &str) -> String {
         match (self.old.is_empty(), self.all) {
-            // Hosts make a new file of a replacement of nothing.
+            // Hosts create a new file if the old text is empty.
             (true, _) if text.is_empty() => self.new.clone(),
             (true, _) => text.to_owned(),
             (false, true) => text.replace(&self.old, &self.new),
@@ -128,7 +132,7 @@ impl Replacement {
     }
 }
 
-/// The names that hosts have for their moments.
+/// The hosts' names of the moments.
 const MOMENTS: &[(&str, Moment)] = &[
     ("pretooluse", Moment::Before),
     ("beforetool", Moment::Before),
@@ -147,29 +151,44 @@ const MOMENTS: &[(&str, Moment)] = &[
     ("sessionstart", Moment::Begin),
 ];
 
-/// Reads a message. `named` is the moment where the host tells it on the command line. An error says what is wrong with it.
+/// Parses a message. `named` is the moment if the host passes it on the command line.
 pub fn read(message: &[u8], named: Option<&str>) -> Result<Event, String> {
     if message.len() > MESSAGE_BYTES_MAX {
         return Err(format!("the message is longer than {} MiB", MESSAGE_BYTES_MAX >> 20));
     }
-    let value: Value = serde_json::from_slice(message).map_err(|error| format!("the message is not JSON: {error}"))?;
-    let Value::Object(fields) = value else { return Err("the message is not a JSON object".to_owned()) };
+    let value: Value = serde_json::from_slice(message)
+        .map_err(|error| format!("the message is not JSON: {error}"))?;
+    let Value::Object(fields) = value else {
+        return Err("the message is not a JSON object".to_owned());
+    };
     let text = |keys: &[&str]| first_text(&fields, keys);
-    let name = text(&["hook_event_name", "hookEventName", "event"]).or(named.map(str::to_owned)).unwrap_or_default();
+    let name = text(&["hook_event_name", "hookEventName", "event"])
+        .or(named.map(str::to_owned))
+        .unwrap_or_default();
     let lower = name.to_ascii_lowercase();
-    let moment = MOMENTS.iter().find(|(known, _)| *known == lower).map_or(Moment::Other, |(_, moment)| *moment);
+    let moment = MOMENTS
+        .iter()
+        .find(|(known, _)| *known == lower)
+        .map_or(Moment::Other, |(_, moment)| *moment);
     let action = match moment {
         Moment::Before | Moment::After => action(&fields),
         Moment::Stop | Moment::Begin | Moment::Other => Action::None,
     };
-    let roots = fields.get("workspace_roots").and_then(|roots| roots.get(0)).and_then(Value::as_str);
-    Ok(Event { moment, action, cwd: text(&["cwd", "directory"]).or(roots.map(str::to_owned)), name })
+    let roots =
+        fields.get("workspace_roots").and_then(|roots| roots.get(0)).and_then(Value::as_str);
+    Ok(Event {
+        moment,
+        action,
+        cwd: text(&["cwd", "directory"]).or(roots.map(str::to_owned)),
+        name,
+    })
 }
 
 fn action(fields: &Map<String, Value>) -> Action {
-    let input = ["tool_input", "toolArgs", "toolInput", "args"].iter().find_map(|key| fields.get(*key));
+    let input =
+        ["tool_input", "toolArgs", "toolInput", "args"].iter().find_map(|key| fields.get(*key));
     match input {
-        // Copilot writes the arguments as a text of JSON.
+        // Copilot passes the arguments as JSON text.
         Some(Value::String(text)) => match serde_json::from_str(text) {
             Ok(Value::Object(inner)) => of_input(&inner),
             Ok(_) | Err(_) if text.contains(patch::BEGIN) => Action::Edit(patch::read(text)),
@@ -177,16 +196,17 @@ fn action(fields: &Map<String, Value>) -> Action {
         },
         Some(Value::Object(inner)) => of_input(inner),
         Some(_) => Action::None,
-        // Cursor puts what a tool gets beside the other facts.
+        // Cursor puts the tool input next to the other fields.
         None => of_input(fields),
     }
 }
 
-/// What a tool does, by the form of its input.
+/// Derives a tool's action from the form of its input.
 fn of_input(input: &Map<String, Value>) -> Action {
     let text = |keys: &[&str]| first_text(input, keys);
-    // Codex takes a patch from its shell as well, and then edits with it.
-    let is_patch = |text: &&str| text.lines().any(|line| line.trim_start().starts_with(patch::BEGIN));
+    // Codex also accepts a patch in its shell and applies it.
+    let is_patch =
+        |text: &&str| text.lines().any(|line| line.trim_start().starts_with(patch::BEGIN));
     let patch = input.values().filter_map(Value::as_str).find(is_patch);
     if let Some(patch) = patch.filter(|text| shell_objection(text).is_none()) {
         return Action::Edit(patch::read(patch));
@@ -194,9 +214,12 @@ fn of_input(input: &Map<String, Value>) -> Action {
     if let Some(command) = text(&["command", "cmd"]).or_else(|| words(input, &["command", "cmd"])) {
         return Action::Shell(command);
     }
-    let Some(path) = text(&["file_path", "filePath", "notebook_path", "path", "file"]) else { return Action::None };
+    let Some(path) = text(&["file_path", "filePath", "notebook_path", "path", "file"]) else {
+        return Action::None;
+    };
     let how = if let Some(all) = input.get("edits").and_then(Value::as_array) {
-        let edits: Option<Vec<Replacement>> = all.iter().map(|one| replacement(one.as_object()?)).collect();
+        let edits: Option<Vec<Replacement>> =
+            all.iter().map(|one| replacement(one.as_object()?)).collect();
         edits.map_or(How::Unknown, How::Replace)
     } else if let Some(one) = replacement(input) {
         How::Replace(vec![one])
@@ -205,7 +228,7 @@ fn of_input(input: &Map<String, Value>) -> Action {
     } else if text(&["new_source", "insert_text", "new_str", "newText"]).is_some() {
         How::Unknown
     } else {
-        // It reads.
+        // The tool only reads.
         return Action::None;
     };
     Action::Edit(vec![Edit { path, how }])
@@ -215,8 +238,11 @@ fn replacement(input: &Map<String, Value>) -> Option<Replacement> {
     let text = |keys: &[&str]| first_text(input, keys);
     let old = text(&["old_string", "oldString", "old_str", "oldText"])?;
     let new = text(&["new_string", "newString", "new_str", "newText"]).unwrap_or_default();
-    let many = input.get("expected_replacements").and_then(Value::as_u64).is_some_and(|count| count > 1);
-    let all = ["replace_all", "replaceAll"].iter().any(|key| input.get(*key).and_then(Value::as_bool) == Some(true));
+    let many =
+        input.get("expected_replacements").and_then(Value::as_u64).is_some_and(|count| count > 1);
+    let all = ["replace_all", "replaceAll"]
+        .iter()
+        .any(|key| input.get(*key).and_then(Value::as_bool) == Some(true));
     Some(Replacement { old, new, all: all || many })
 }
 
@@ -230,56 +256,59 @@ fn words(fields: &Map<String, Value>, keys: &[&str]) -> Option<String> {
     Some(list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "))
 }
 
-/// Verbs of a session that are the human's.
+/// Session verbs that are reserved for the human.
 const HUMAN_VERBS: [&str; 3] = ["end", "undo", "resolve"];
-/// Where a session's state is, below git's folder.
+/// The folder of a session's state, below git's folder.
 const STATE: &str = "redgreen/session";
 
-/// Why an agent may not run a command: it would end or reset the session, or change its records. A command that hides
-/// this is found out afterwards, by what it did.
+/// Why an agent must not run a command: it would end or reset the session, or change its records. A
+/// command that conceals this is detected later by its effect.
 pub fn shell_objection(command: &str) -> Option<String> {
-    let words: Vec<&str> =
-        command.split(|letter: char| letter.is_whitespace() || ";&|()'\"`".contains(letter)).collect();
+    let words: Vec<&str> = command
+        .split(|letter: char| letter.is_whitespace() || ";&|()'\"`".contains(letter))
+        .collect();
     let is_ours = |word: &str| word.rsplit('/').next() == Some("redgreen");
     let calls = words.windows(3).find_map(|three| match three {
         [program, "session", verb] if is_ours(program) && HUMAN_VERBS.contains(verb) => Some(*verb),
         _ => None,
     });
     match calls {
-        Some(verb) => Some(format!("`redgreen session {verb}` is for the human")),
-        None if command.contains(STATE) => Some("the session's records are redgreen's own".to_owned()),
+        Some(verb) => Some(format!("only a human may run `redgreen session {verb}`")),
+        None if command.contains(STATE) => {
+            Some("only redgreen may change the session's records".to_owned())
+        }
         None => None,
     }
 }
 
-/// What a host is told.
+/// The answer to a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Nothing is against it; words for the user, if any.
+    /// No objection; optionally a message for the user.
     Allow(Option<String>),
-    /// The tool is not to act.
+    /// The tool must not act.
     Deny(String),
-    /// Something was done that the judge will refuse: the agent is told.
+    /// The agent did something that the judge will refuse; it is told so.
     Tell(String),
-    /// The agent is to go on.
+    /// The agent must continue.
     Continue(String),
-    /// Something that the agent should know.
+    /// Context for the agent.
     Context(String),
 }
 
-/// What the program prints and how it exits.
+/// The program's output and exit code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
-    /// A line of JSON; none where nothing is said.
+    /// A line of JSON, or nothing.
     pub stdout: Option<Value>,
     pub stderr: String,
     pub code: i32,
 }
 
-/// By which hosts know that a hook says no.
+/// The exit code by which a hook blocks.
 pub const BLOCKED: i32 = 2;
 
-/// The answer in the words of the host.
+/// The answer in the host's format.
 pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
     let say = |value: Value| Output { stdout: Some(value), ..Output::default() };
     let name = &event.name;
@@ -289,20 +318,24 @@ pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
             Answer::Allow(Some(words)) => say(json!({ "systemMessage": words })),
             Answer::Deny(reason) => say(json!({ "hookSpecificOutput": {
                 "hookEventName": name, "permissionDecision": "deny", "permissionDecisionReason": reason } })),
-            Answer::Tell(reason) | Answer::Continue(reason) => say(json!({ "decision": "block", "reason": reason })),
-            Answer::Context(words) => {
-                say(json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": words } }))
+            Answer::Tell(reason) | Answer::Continue(reason) => {
+                say(json!({ "decision": "block", "reason": reason }))
             }
+            Answer::Context(words) => say(
+                json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": words } }),
+            ),
         },
-        // Measured with 0.166: an exit of 2 blocks, and what is on stderr reaches the model.
+        // Verified with 0.166: exit code 2 blocks, and stderr reaches the model.
         Host::Codex => match answer {
             Answer::Allow(None) => Output::default(),
             Answer::Allow(Some(words)) => say(json!({ "systemMessage": words })),
             Answer::Deny(reason) => Output { stdout: None, stderr: reason.clone(), code: BLOCKED },
-            Answer::Tell(reason) | Answer::Continue(reason) => say(json!({ "decision": "block", "reason": reason })),
-            Answer::Context(words) => {
-                say(json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": words } }))
+            Answer::Tell(reason) | Answer::Continue(reason) => {
+                say(json!({ "decision": "block", "reason": reason }))
             }
+            Answer::Context(words) => say(
+                json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": words } }),
+            ),
         },
         Host::Gemini => match answer {
             Answer::Allow(None) => Output::default(),
@@ -310,26 +343,34 @@ pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
             Answer::Deny(reason) | Answer::Tell(reason) | Answer::Continue(reason) => {
                 say(json!({ "decision": "deny", "reason": reason }))
             }
-            Answer::Context(words) => {
-                say(json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": words } }))
-            }
+            Answer::Context(words) => say(
+                json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": words } }),
+            ),
         },
         Host::Copilot => match answer {
             Answer::Allow(_) => Output::default(),
-            Answer::Deny(reason) => say(json!({ "permissionDecision": "deny", "permissionDecisionReason": reason })),
-            Answer::Tell(reason) | Answer::Continue(reason) => say(json!({ "decision": "block", "reason": reason })),
+            Answer::Deny(reason) => {
+                say(json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }))
+            }
+            Answer::Tell(reason) | Answer::Continue(reason) => {
+                say(json!({ "decision": "block", "reason": reason }))
+            }
             Answer::Context(words) => say(json!({ "additionalContext": words })),
         },
         Host::Cursor => match answer {
-            Answer::Allow(_) if event.moment == Moment::Before => say(json!({ "permission": "allow" })),
-            Answer::Allow(_) => Output::default(),
-            Answer::Deny(reason) => {
-                say(json!({ "permission": "deny", "user_message": reason, "agent_message": reason }))
+            Answer::Allow(_) if event.moment == Moment::Before => {
+                say(json!({ "permission": "allow" }))
             }
-            Answer::Tell(reason) | Answer::Context(reason) => say(json!({ "additional_context": reason })),
+            Answer::Allow(_) => Output::default(),
+            Answer::Deny(reason) => say(
+                json!({ "permission": "deny", "user_message": reason, "agent_message": reason }),
+            ),
+            Answer::Tell(reason) | Answer::Context(reason) => {
+                say(json!({ "additional_context": reason }))
+            }
             Answer::Continue(reason) => say(json!({ "followup_message": reason })),
         },
-        // Our own plugin reads it.
+        // Our own plugin reads this.
         Host::Opencode => match answer {
             Answer::Allow(words) => say(json!({ "decision": "allow", "reason": words })),
             Answer::Deny(reason) => say(json!({ "decision": "deny", "reason": reason })),
@@ -340,20 +381,25 @@ pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
     }
 }
 
-/// The answer when redgreen itself is at fault: a tool is kept from acting, and an agent that is done is let go.
+/// The answer if redgreen itself fails: a tool is blocked, and an agent that wants to stop may
+/// stop.
 pub fn broken(host: Host, event: Option<&Event>, why: &str) -> Output {
     let words = format!(
-        "redgreen could not find out whether this is allowed: {why}\nA human can look (redgreen session status) or end \
-         the session (redgreen session end)."
+        "redgreen could not check whether this is allowed: {why}\nA human can check (redgreen \
+         session status) or end the session (redgreen session end)."
     );
     match event.map(|event| event.moment) {
         Some(Moment::Stop | Moment::Begin | Moment::Other) => {
             let unproven = Answer::Allow(Some(format!("unproven: {words}")));
             event.map_or_else(Output::default, |event| render(host, event, &unproven))
         }
-        Some(Moment::After) => event.map_or_else(Output::default, |event| render(host, event, &Answer::Tell(words))),
-        Some(Moment::Before) => event.map_or_else(Output::default, |event| render(host, event, &Answer::Deny(words))),
-        // Nobody knows what was asked: every host takes this for a no.
+        Some(Moment::After) => {
+            event.map_or_else(Output::default, |event| render(host, event, &Answer::Tell(words)))
+        }
+        Some(Moment::Before) => {
+            event.map_or_else(Output::default, |event| render(host, event, &Answer::Deny(words)))
+        }
+        // The request is unknown. Every host treats this as a block.
         None => Output { stdout: None, stderr: words, code: BLOCKED },
     }
 }

@@ -1,5 +1,5 @@
-//! Settings of coding agents that have them call redgreen: as text in, text out. What others wrote there stays, doing it twice
-//! changes nothing, and taking it out takes out exactly what was put in.
+//! Adds redgreen to the settings of coding agents: text in, text out. It keeps all other settings,
+//! is idempotent, and removes exactly what it added.
 
 use serde_json::{Map, Value, json};
 
@@ -8,18 +8,18 @@ use crate::hook::Host;
 /// A file of the checkout that a host reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// From the root.
+    /// Relative to the root.
     pub path: &'static str,
     pub content: Content,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// Values that are put into a file of JSON.
+    /// Values to insert into a JSON file.
     Json(Vec<Put>),
-    /// A block that is put at the end of a text.
+    /// A block to append to a text.
     Block(&'static str),
-    /// A file that is ours alone.
+    /// A file that belongs to redgreen.
     Whole(String),
 }
 
@@ -28,31 +28,36 @@ pub enum Content {
 pub enum Put {
     /// A member of an object, at the end of the path.
     Member(&'static [&'static str], Value),
-    /// An element of an array. Those that call redgreen so are ours.
+    /// An element of an array. Elements with this call belong to redgreen.
     Element(&'static [&'static str], Value, String),
 }
 
 const CODEX_MCP: &str = "[mcp_servers.redgreen]\ncommand = \"redgreen\"\nargs = [\"mcp\"]\n";
 const OPENCODE_PLUGIN: &str = include_str!("install/opencode.js");
-/// Seconds that an answer about an edit may take, and one that runs the tests.
+/// Time limits in seconds for an answer about an edit, and for one that runs the tests.
 const EDIT_SECONDS: u32 = 30;
 const STOP_SECONDS: u32 = 1800;
 
-/// What a host needs.
+/// The files that a host needs.
 pub fn parts(host: Host) -> Vec<Part> {
     let call = format!("redgreen hook {}", host.as_str());
     let server = json!({ "command": "redgreen", "args": ["mcp"] });
-    let servers =
-        |path| Part { path, content: Content::Json(vec![Put::Member(&["mcpServers", "redgreen"], server.clone())]) };
+    let servers = |path| Part {
+        path,
+        content: Content::Json(vec![Put::Member(&["mcpServers", "redgreen"], server.clone())]),
+    };
     let group = |seconds: u32, closed: bool| {
         let handler = match closed && host == Host::Claude {
-            // An answer that does not come is a no.
-            true => json!({ "type": "command", "command": call, "timeout": seconds, "onFailure": "block" }),
+            // Block if there is no answer.
+            true => {
+                json!({ "type": "command", "command": call, "timeout": seconds, "onFailure": "block" })
+            }
             false => json!({ "type": "command", "command": call, "timeout": seconds }),
         };
         json!({ "hooks": [handler] })
     };
-    let element = |path: &'static [&'static str], value: Value| Put::Element(path, value, call.clone());
+    let element =
+        |path: &'static [&'static str], value: Value| Put::Element(path, value, call.clone());
     match host {
         Host::Claude | Host::Codex => {
             let hooks = vec![
@@ -62,7 +67,10 @@ pub fn parts(host: Host) -> Vec<Part> {
                 element(&["hooks", "SessionStart"], group(EDIT_SECONDS, false)),
             ];
             if host == Host::Claude {
-                vec![Part { path: ".claude/settings.json", content: Content::Json(hooks) }, servers(".mcp.json")]
+                vec![
+                    Part { path: ".claude/settings.json", content: Content::Json(hooks) },
+                    servers(".mcp.json"),
+                ]
             } else {
                 vec![
                     Part { path: ".codex/hooks.json", content: Content::Json(hooks) },
@@ -89,13 +97,15 @@ pub fn parts(host: Host) -> Vec<Part> {
                 "agentStop": handler("agentStop", STOP_SECONDS),
             } });
             vec![
-                Part { path: ".github/hooks/redgreen.json", content: Content::Whole(rendered(&whole, "  ")) },
+                Part {
+                    path: ".github/hooks/redgreen.json",
+                    content: Content::Whole(rendered(&whole, "  ")),
+                },
                 servers(".github/mcp.json"),
             ]
         }
         Host::Cursor => {
-            let handler =
-                |seconds: u32, closed: bool| json!({ "command": call, "timeout": seconds, "failClosed": closed });
+            let handler = |seconds: u32, closed: bool| json!({ "command": call, "timeout": seconds, "failClosed": closed });
             let puts = vec![
                 Put::Member(&["version"], json!(1)),
                 element(&["hooks", "preToolUse"], handler(EDIT_SECONDS, true)),
@@ -104,16 +114,23 @@ pub fn parts(host: Host) -> Vec<Part> {
                 element(&["hooks", "afterShellExecution"], handler(EDIT_SECONDS, false)),
                 element(&["hooks", "stop"], handler(STOP_SECONDS, false)),
             ];
-            vec![Part { path: ".cursor/hooks.json", content: Content::Json(puts) }, servers(".cursor/mcp.json")]
+            vec![
+                Part { path: ".cursor/hooks.json", content: Content::Json(puts) },
+                servers(".cursor/mcp.json"),
+            ]
         }
-        // The plugin offers the MCP server too: OpenCode rewrites an opencode.json that somebody else wrote.
+        // The plugin also provides the MCP server, because OpenCode rewrites an opencode.json of
+        // other programs.
         Host::Opencode => {
-            vec![Part { path: ".opencode/plugin/redgreen.js", content: Content::Whole(OPENCODE_PLUGIN.to_owned()) }]
+            vec![Part {
+                path: ".opencode/plugin/redgreen.js",
+                content: Content::Whole(OPENCODE_PLUGIN.to_owned()),
+            }]
         }
     }
 }
 
-/// The file with our part in it. An error says why it cannot be put there.
+/// The file with our part, or why it cannot be added.
 pub fn added(part: &Part, old: Option<&str>) -> Result<String, String> {
     match &part.content {
         Content::Whole(text) => Ok(text.clone()),
@@ -134,18 +151,25 @@ pub fn added(part: &Part, old: Option<&str>) -> Result<String, String> {
             for put in puts {
                 put.into(&mut value).map_err(|why| format!("{}: {why}", part.path))?;
             }
-            Ok(if value == before { old.unwrap_or_default().to_owned() } else { rendered(&value, indent(old)) })
+            Ok(if value == before {
+                old.unwrap_or_default().to_owned()
+            } else {
+                rendered(&value, indent(old))
+            })
         }
     }
 }
 
-/// The file without our part; `None` where nothing is left of it.
+/// The file without our part; `None` if nothing is left.
 pub fn removed(part: &Part, old: &str) -> Result<Option<String>, String> {
     match &part.content {
         Content::Whole(_) => Ok(None),
         Content::Block(block) => {
             let Some(at) = old.find(block) else { return Ok(Some(old.to_owned())) };
-            let (before, after) = (old.get(..at).unwrap_or_default(), old.get(at + block.len()..).unwrap_or_default());
+            let (before, after) = (
+                old.get(..at).unwrap_or_default(),
+                old.get(at + block.len()..).unwrap_or_default(),
+            );
             let before = if after.is_empty() {
                 before.strip_suffix('\n').filter(|text| text.ends_with('\n')).unwrap_or(before)
             } else {
@@ -160,13 +184,19 @@ pub fn removed(part: &Part, old: &str) -> Result<Option<String>, String> {
             for put in puts {
                 put.out_of(&mut value);
             }
-            // The version of a format means nothing where there is nothing else.
-            if value.as_object().is_some_and(|object| object.keys().all(|key| key == "version" || key == "$schema"))
+            // A version alone has no meaning.
+            if value
+                .as_object()
+                .is_some_and(|object| object.keys().all(|key| key == "version" || key == "$schema"))
                 && value != before
             {
                 return Ok(None);
             }
-            Ok(Some(if value == before { old.to_owned() } else { rendered(&value, indent(Some(old))) }))
+            Ok(Some(if value == before {
+                old.to_owned()
+            } else {
+                rendered(&value, indent(Some(old)))
+            }))
         }
     }
 }
@@ -184,8 +214,11 @@ impl Put {
             }
             Put::Element(path, element, call) => {
                 let Some((name, above)) = path.split_last() else { return Ok(()) };
-                let list = object_at(value, above)?.entry((*name).to_owned()).or_insert_with(|| json!([]));
-                let Value::Array(list) = list else { return Err(format!("`{}` is no array", path.join("."))) };
+                let list =
+                    object_at(value, above)?.entry((*name).to_owned()).or_insert_with(|| json!([]));
+                let Value::Array(list) = list else {
+                    return Err(format!("`{}` is not an array", path.join(".")));
+                };
                 if !list.iter().any(|known| calls(known, call)) {
                     list.push(element.clone());
                 }
@@ -196,7 +229,7 @@ impl Put {
 
     fn out_of(&self, value: &mut Value) {
         let (path, ours) = match self {
-            // Other tools may rely on it.
+            // Other tools may need it.
             Put::Member(["version"], _) => return,
             Put::Member(path, _) => (*path, None),
             Put::Element(path, _, call) => (*path, Some(call)),
@@ -205,22 +238,25 @@ impl Put {
     }
 }
 
-/// Takes a member out, or the elements that call redgreen so; what is empty afterwards goes too.
+/// Removes a member, or the elements with this call, and everything that is empty afterwards.
 fn take_out(value: &mut Value, path: &[&str], call: Option<&str>) {
-    let (Some((name, below)), Some(object)) = (path.split_first(), value.as_object_mut()) else { return };
+    let (Some((name, below)), Some(object)) = (path.split_first(), value.as_object_mut()) else {
+        return;
+    };
     let Some(inner) = object.get_mut(*name) else { return };
     let is_empty = match (below.is_empty(), call) {
         (true, None) => true,
         (true, Some(call)) => {
             let Some(list) = inner.as_array_mut() else { return };
             for group in list.iter_mut() {
-                // Somebody may have put handlers of their own beside ours.
+                // Someone may have added their own handlers next to ours.
                 if let Some(handlers) = group.get_mut("hooks").and_then(Value::as_array_mut) {
                     handlers.retain(|handler| !calls(handler, call));
                 }
             }
             list.retain(|group| {
-                let is_spent = group.get("hooks").and_then(Value::as_array).is_some_and(Vec::is_empty);
+                let is_spent =
+                    group.get("hooks").and_then(Value::as_array).is_some_and(Vec::is_empty);
                 !is_spent && !calls(group, call)
             });
             list.is_empty()
@@ -237,30 +273,44 @@ fn take_out(value: &mut Value, path: &[&str], call: Option<&str>) {
 
 /// Whether a handler, or one of a group, calls redgreen for this host.
 fn calls(value: &Value, call: &str) -> bool {
-    let named = |key: &str| value.get(key).and_then(Value::as_str).is_some_and(|line| line.contains(call));
-    let inner = value.get("hooks").and_then(Value::as_array).is_some_and(|all| all.iter().any(|one| calls(one, call)));
+    let named =
+        |key: &str| value.get(key).and_then(Value::as_str).is_some_and(|line| line.contains(call));
+    let inner = value
+        .get("hooks")
+        .and_then(Value::as_array)
+        .is_some_and(|all| all.iter().any(|one| calls(one, call)));
     named("command") || named("bash") || inner
 }
 
-fn object_at<'a>(value: &'a mut Value, path: &[&str]) -> Result<&'a mut Map<String, Value>, String> {
+fn object_at<'a>(
+    value: &'a mut Value,
+    path: &[&str],
+) -> Result<&'a mut Map<String, Value>, String> {
     let mut at = value;
     for name in path {
-        let Value::Object(object) = at else { return Err("it holds no object there".to_owned()) };
+        let Value::Object(object) = at else {
+            return Err("expected an object here".to_owned());
+        };
         at = object.entry((*name).to_owned()).or_insert_with(|| json!({}));
     }
-    at.as_object_mut().ok_or_else(|| format!("`{}` is no object", path.join(".")))
+    at.as_object_mut().ok_or_else(|| format!("`{}` is not an object", path.join(".")))
 }
 
 fn parsed(path: &str, old: Option<&str>) -> Result<Value, String> {
     match old.map(str::trim) {
         None | Some("") => Ok(json!({})),
-        Some(text) => serde_json::from_str(text).map_err(|error| format!("{path} is not plain JSON: {error}")),
+        Some(text) => {
+            serde_json::from_str(text).map_err(|error| format!("{path} is not plain JSON: {error}"))
+        }
     }
 }
 
-/// What a line of the file is indented by.
+/// The indentation of the file.
 fn indent(old: Option<&str>) -> &str {
-    let first = old.unwrap_or_default().lines().find(|line| line.starts_with([' ', '\t']) && line.trim() != "");
+    let first = old
+        .unwrap_or_default()
+        .lines()
+        .find(|line| line.starts_with([' ', '\t']) && line.trim() != "");
     first.map_or("  ", |line| line.get(..line.len() - line.trim_start().len()).unwrap_or("  "))
 }
 
@@ -282,7 +332,7 @@ fn gap(old: &str) -> &'static str {
     }
 }
 
-/// What changes, line by line.
+/// A unified diff of the change.
 pub fn difference(path: &str, old: &str, new: &str) -> String {
     similar::TextDiff::from_lines(old, new).unified_diff().header(path, path).to_string()
 }

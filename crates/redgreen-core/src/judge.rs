@@ -1,7 +1,8 @@
-//! The judge: it asks for one experiment after the other, and rules on what they showed.
+//! The judge requests one experiment after another and decides from the results.
 //!
-//! [`next`] reads as the order of the rules. A rule that needs an experiment asks the case for what it showed; where
-//! nobody has made it yet, that is the next step. Nothing here runs anything, and who runs it rules on nothing.
+//! [`next`] lists the rules in order. A rule that needs an experiment asks the case for its result;
+//! if there is none yet, running it is the next step. Nothing here runs anything, and the code that
+//! runs experiments decides nothing.
 
 mod calls;
 mod explain;
@@ -12,10 +13,14 @@ mod refactor;
 pub mod reports;
 mod withheld;
 
-use crate::change::Change;
+use std::borrow::Cow;
+
+use crate::change::{Change, Class};
 use crate::experiment::examples::Example;
 use crate::experiment::replaced::{self, is_unwritten};
-use crate::experiment::{Allowance, Experiment, Material, Observation, Question, Tree, suite};
+use crate::experiment::{
+    Allowance, Experiment, Material, Observation, Question, Tree, configuration, suite,
+};
 use crate::phase::JudgedPhase;
 use crate::report::{Outcome, Report, Status, volatile};
 use crate::syntax::Package;
@@ -25,64 +30,65 @@ use crate::withheld::{TestFile, Unseen};
 pub use plans::Plans;
 use reports::Evidence;
 
-/// How often a test that broke is tried again before it is blamed.
+/// How often a broken test is repeated before it counts as a failure.
 const FLAKE_TRIES: usize = 5;
-/// A candidate may take so many times as long as the tree before it, whatever the limit: a slow suite is nobody's fault.
+/// A candidate may always take this many times as long as the tree before it, whatever the time
+/// limit says. A slow suite is not the fault of the candidate.
 pub const SLOWER_MAX: u32 = 3;
 
-/// A candidate, what is known of it, and what experiments have shown so far.
+/// A candidate, known facts about it, and the results of experiments so far.
 pub struct Case<'a> {
     pub phase: JudgedPhase,
     pub change: &'a Change,
-    /// What the trees and the surroundings alone show against the candidate.
+    /// Reasons against the candidate that follow from the trees and the environment alone.
     pub facts: Vec<Reason>,
-    /// What the tests of the base showed, where somebody remembers.
+    /// The test results of the base, if they are stored.
     pub before: Option<Report>,
     /// The tests that RED made fail; `None` if no earlier verdict is stored.
     pub targets: Option<Vec<String>>,
-    /// Whether there is a tree before the base, to see what failed there already.
+    /// Whether there is a tree before the base, to find tests that already failed there.
     pub has_earlier: bool,
-    /// Test files that GREEN brought along: welcome, and kept apart from those that decide.
+    /// Test files that GREEN added. They are allowed, but do not decide.
     pub extra: Vec<String>,
-    /// The test files that are run; all where none is named.
+    /// The test files to run. Empty means all.
     pub only: Vec<String>,
     pub withheld: Withheld<'a>,
-    /// Faults to put into the changed lines.
-    pub faults_max: usize,
+    /// The maximum number of mutants in the changed lines.
+    pub mutants_max: usize,
     /// Every path of the candidate.
     pub paths: &'a [String],
     pub packages: &'a [Package],
-    /// Whether the runner can be told to run the tests of some files only.
+    /// Whether the runner can run the tests of single files.
     pub runs_files: bool,
     pub brief: &'a str,
-    /// The text of a file in the tree accepted last, and in the candidate as it is run.
+    /// The text of a file in the last accepted tree, and in the candidate as it runs.
     pub old: &'a dyn Fn(&str) -> Option<String>,
     pub new: &'a dyn Fn(&str) -> Option<String>,
-    /// In the order in which they were made.
+    /// In the order in which they ran.
     pub seen: Vec<Seen>,
     pub plans: Plans,
 }
 
-/// What the brief knows and whoever wrote the candidate does not.
+/// Tests and examples that the author of the candidate does not see.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Withheld<'a> {
     pub examples: &'a [Example],
-    /// Nothing is left to develop: every example has to be met.
+    /// No work is left, so every example must pass.
     pub due: bool,
     /// Tests that RED wrote and kept out of the repository.
     pub tests: &'a [TestFile],
 }
 
-/// An experiment that was made.
+/// An experiment that ran.
 #[derive(Clone, Debug)]
 pub struct Seen {
     pub experiment: Experiment,
     pub observation: Observation,
 }
 
-/// What is to be done next.
+/// The next thing to do.
 pub enum Step {
-    /// The experiment that the rules need now, and those they will need next unless it decides.
+    /// The experiment that the rules need now, and the ones they need next unless it decides.
     Run {
         now: Box<Experiment>,
         ahead: Vec<Experiment>,
@@ -94,18 +100,18 @@ pub enum Step {
 #[derive(Debug)]
 pub struct Ruling {
     pub verdict: Verdict,
-    /// What the next phase is compared with.
+    /// The report that the next phase is compared with.
     pub report: Report,
-    /// What the candidate's own run showed, as it is.
+    /// The report of the candidate's own run, unchanged.
     pub shown: Report,
-    /// What became of the withheld tests.
+    /// The results of the withheld tests.
     pub unseen: Unseen,
 }
 
-/// A value, or the experiment that has to be made before it is known.
+/// A value, or the experiment that must run before the value is known.
 type Asked<T> = Result<T, Step>;
 
-/// The next step of a case.
+/// Returns the next step of a case.
 pub fn next(case: &Case<'_>) -> Step {
     match decide(case) {
         Ok(mut ruling) => {
@@ -116,7 +122,7 @@ pub fn next(case: &Case<'_>) -> Step {
     }
 }
 
-/// The case with one more observation.
+/// Adds an observation to the case.
 pub fn apply(case: &mut Case<'_>, experiment: Experiment, mut observation: Observation) {
     if let Observation::Ran { report, .. } = &mut observation {
         let suites = case.seen.iter().filter(|seen| seen.experiment.question == Question::Suite);
@@ -136,15 +142,16 @@ fn decide(case: &Case<'_>) -> Asked<Ruling> {
     }
 }
 
-/// What is known of the tree accepted last.
+/// Known facts about the last accepted tree.
 #[derive(Debug)]
 struct Base {
     report: Report,
-    /// The tests that have to pass at GREEN.
+    /// The tests that must pass at GREEN.
     targets: Vec<String>,
 }
 
-/// Without a stored verdict: runs the base, and the tree before it to find tests that failed before RED.
+/// Without a stored verdict: runs the base, and the tree before it to find tests that failed before
+/// RED.
 fn base(case: &Case<'_>) -> Asked<Base> {
     let owed = |report: &Report| match case.phase {
         JudgedPhase::Green => failing(report),
@@ -163,7 +170,7 @@ fn base(case: &Case<'_>) -> Asked<Base> {
     let known = failing(&older);
     targets.retain(|id| !known.contains(id));
     let mut carried = reports::carry(&older, &report);
-    // What RED removed is no matter of GREEN.
+    // GREEN does not answer for tests that RED removed.
     let material = case.material(&report, &targets);
     carried.tests.retain(|test| report.test(&test.id).is_some() || !is_unwritten(&material, test));
     if targets.is_empty() {
@@ -176,22 +183,28 @@ fn base(case: &Case<'_>) -> Asked<Base> {
 
 /// The tests that fail in a report.
 fn failing(report: &Report) -> Vec<String> {
-    let mut ids: Vec<String> =
-        report.tests.iter().filter(|test| test.status.is_failure()).map(|test| test.id.clone()).collect();
+    let mut ids: Vec<String> = report
+        .tests
+        .iter()
+        .filter(|test| test.status.is_failure())
+        .map(|test| test.id.clone())
+        .collect();
     ids.sort_unstable();
     ids.dedup();
     ids
 }
 
 impl<'a> Case<'a> {
-    /// What an experiment showed.
+    /// Returns the result of an experiment.
     fn observe(&self, experiment: &Experiment) -> Asked<&Observation> {
         self.observe_first(std::slice::from_ref(experiment))
     }
 
-    /// What the first of several showed; the others are likely to be asked for next.
+    /// Returns the result of the first experiment. The others are likely to be needed next.
     fn observe_first(&self, experiments: &[Experiment]) -> Asked<&Observation> {
-        let Some((first, others)) = experiments.split_first() else { return Ok(&Observation::Nothing) };
+        let Some((first, others)) = experiments.split_first() else {
+            return Ok(&Observation::Nothing);
+        };
         let seen = self.seen.iter().find(|seen| seen.experiment == *first);
         seen.map(|seen| &seen.observation)
             .ok_or_else(|| Step::Run { now: Box::new(first.clone()), ahead: others.to_vec() })
@@ -207,7 +220,7 @@ impl<'a> Case<'a> {
         Ok(self.observe(experiment)?.report().cloned().unwrap_or_default())
     }
 
-    /// What experiments are made from.
+    /// The input of experiments.
     fn material<'m>(&'m self, after: &'m Report, targets: &'m [String]) -> Material<'m> {
         Material {
             phase: self.phase,
@@ -223,21 +236,46 @@ impl<'a> Case<'a> {
     }
 
     fn rule(&self, before: &Report, after: &Report, targets: &[String]) -> Verdict {
-        reports::judge(self.phase, Evidence { change: self.change, before, after, targets })
+        self.rule_without(&[], before, after, targets)
+    }
+
+    /// The same, where an experiment has shown that these changed settings of the test runner do
+    /// not matter.
+    fn rule_without(
+        &self,
+        settled: &[String],
+        before: &Report,
+        after: &Report,
+        targets: &[String],
+    ) -> Verdict {
+        let mut change = Cow::Borrowed(self.change);
+        if !settled.is_empty() {
+            let paths = change.to_mut().paths.iter_mut();
+            for changed in paths.filter(|changed| settled.contains(&changed.path)) {
+                changed.class = Class::Manifest;
+            }
+        }
+        reports::judge(self.phase, Evidence { change: &change, before, after, targets })
     }
 }
 
-/// The candidate's own suite, and what it amounts to once tests that waver are excused.
+/// The candidate's suite and its verdict, without flaky tests.
 struct Tried {
     after: Report,
     verdict: Verdict,
     unseen: Unseen,
 }
 
-/// Runs the candidate's tests; `ahead` is asked for at the same time, where it can be known already.
-fn try_candidate(case: &Case<'_>, base: &Base, known: &mut Report, ahead: &[Experiment]) -> Asked<Tried> {
+/// Runs the candidate's tests, and at the same time the experiments in `ahead`.
+fn try_candidate(
+    case: &Case<'_>,
+    base: &Base,
+    known: &mut Report,
+    ahead: &[Experiment],
+) -> Asked<Tried> {
     let targets = &base.targets;
-    let experiments: Vec<Experiment> = std::iter::once(case.suite()).chain(ahead.iter().cloned()).collect();
+    let experiments: Vec<Experiment> =
+        std::iter::once(case.suite()).chain(ahead.iter().cloned()).collect();
     let mut after = case.observe_first(&experiments)?.report().cloned().unwrap_or_default();
     if after.outcome == Outcome::TimedOut && is_slow_today(case, &after)? {
         after = case.report(&suite::repeated(Tree::Head, 1))?;
@@ -252,25 +290,59 @@ fn try_candidate(case: &Case<'_>, base: &Base, known: &mut Report, ahead: &[Expe
     if !case.facts.is_empty() {
         verdict = and_refused(verdict, case.facts.clone());
     }
+    let settings = settle_settings(case, &verdict, &after, targets)?;
+    if let Some(settings) = &settings {
+        verdict = case.rule_without(settings, known, &after, targets);
+    }
     if verdict.decision == Decision::Accepted && !case.extra.is_empty() {
         let more = case.report(&suite::extra(&case.extra))?;
         after = reports::with_extra(after, more);
-        verdict = case.rule(known, &after, targets);
+        verdict =
+            case.rule_without(settings.as_deref().unwrap_or_default(), known, &after, targets);
+    }
+    if let Some(settings) = settings.filter(|_| verdict.decision == Decision::Accepted) {
+        verdict.notes.push(format!(
+            "the settings of the test runner changed ({}); every test has the same result with the old ones",
+            settings.join(", ")
+        ));
     }
     Ok(Tried { after, verdict, unseen: Unseen::default() })
 }
 
-/// Whether the limit says more about the machine than about the candidate: what the tree before takes is remembered from
-/// a time when less was going on here.
+/// The changed settings of the test runner, if they are all that speaks against the candidate and
+/// an experiment shows that no result depends on them.
+fn settle_settings(
+    case: &Case<'_>,
+    verdict: &Verdict,
+    after: &Report,
+    targets: &[String],
+) -> Asked<Option<Vec<String>>> {
+    let material = case.material(after, targets);
+    let Some(experiment) =
+        configuration::with_old_settings(&material, &case.facts, verdict, &case.suite())
+    else {
+        return Ok(None);
+    };
+    if !configuration::is_same(after, &case.report(&experiment)?) {
+        return Ok(None);
+    }
+    let laid = experiment.edits.into_iter().map(|(path, _)| path);
+    Ok(Some(laid.chain(experiment.removed).collect()))
+}
+
+/// Whether the time limit says more about the machine than about the candidate. The stored duration
+/// of the base may come from a time when the machine was less busy.
 fn is_slow_today(case: &Case<'_>, after: &Report) -> Asked<bool> {
     if case.before.is_none() {
         return Ok(false);
     }
     let base = case.report(&suite::repeated(Tree::Base, 1))?;
-    Ok(base.outcome != Outcome::TimedOut && base.wall_ms.saturating_mul(SLOWER_MAX.into()) > after.wall_ms)
+    Ok(base.outcome != Outcome::TimedOut
+        && base.wall_ms.saturating_mul(SLOWER_MAX.into()) > after.wall_ms)
 }
 
-/// Tests that passed before and fail now are run again: whatever passes once is a flake, and nobody's doing.
+/// Runs tests again that passed before and fail now. A test that passes once is flaky and does not
+/// count.
 fn excuse(case: &Case<'_>, before: &Report, after: &mut Report, targets: &[String]) -> Asked<bool> {
     let mut blamed = reports::newly_failing(before, after, targets);
     let mut excused = false;
@@ -284,24 +356,26 @@ fn excuse(case: &Case<'_>, before: &Report, after: &mut Report, targets: &[Strin
     Ok(excused)
 }
 
-/// Tests that failed before and pass now are run once more on the base: what passes there as well is a flake, or failed
-/// because of its surroundings, and is not turned green by the candidate.
+/// Runs tests on the base again that failed before and pass now. A test that also passes there is
+/// flaky, or failed because of its environment; the candidate did not make it pass.
 fn excuse_base(case: &Case<'_>, known: &mut Report, after: &Report) -> Asked<bool> {
-    let turned: Vec<String> = reports::turned_green(known, after).iter().map(|test| test.id.clone()).collect();
+    let turned: Vec<String> =
+        reports::turned_green(known, after).iter().map(|test| test.id.clone()).collect();
     if turned.is_empty() {
         return Ok(false);
     }
     let again = case.report(&suite::repeated(Tree::Base, 1))?;
     let passes = |id: &str| again.test(id).is_some_and(|test| test.status == Status::Passed);
     let mut excused = false;
-    for test in known.tests.iter_mut().filter(|test| turned.contains(&test.id) && passes(&test.id)) {
+    for test in known.tests.iter_mut().filter(|test| turned.contains(&test.id) && passes(&test.id))
+    {
         test.status = Status::Passed;
         excused = true;
     }
     Ok(excused)
 }
 
-/// The end of a case, with what the next phase is compared with.
+/// The end of a case, with the report that the next phase is compared with.
 fn ruling(known: &Report, tried: Tried) -> Ruling {
     let report = match tried.verdict.decision {
         Decision::Accepted => reports::carry(known, &tried.after),
@@ -315,25 +389,40 @@ fn and_refused(verdict: Verdict, reasons: Vec<Reason>) -> Verdict {
         Decision::Refused => verdict.reasons,
         Decision::Accepted | Decision::Undecided => Vec::new(),
     };
-    Verdict { notes: verdict.notes, ..Verdict::refused(reasons.into_iter().chain(earlier).collect()) }
+    Verdict {
+        notes: verdict.notes,
+        ..Verdict::refused(reasons.into_iter().chain(earlier).collect())
+    }
 }
 
 fn undecided(verdict: &Verdict, reasons: Vec<Reason>) -> Verdict {
-    Verdict { notes: verdict.notes.clone(), faults: verdict.faults, ..Verdict::undecided_all(reasons) }
+    Verdict {
+        notes: verdict.notes.clone(),
+        mutants: verdict.mutants,
+        ..Verdict::undecided_all(reasons)
+    }
 }
 
-/// Makes experiments in their order; the first answer that decides does.
-fn control(case: &Case<'_>, material: &Material<'_>, experiments: &[Experiment], verdict: &mut Verdict) -> Asked<()> {
+/// Runs experiments in order. The first answer that decides wins.
+fn control(
+    case: &Case<'_>,
+    material: &Material<'_>,
+    experiments: &[Experiment],
+    verdict: &mut Verdict,
+) -> Asked<()> {
     use crate::experiment::Answer;
-    let (mut faults, mut unnoticed) = (crate::verdict::Faults::default(), Vec::new());
+    let (mut mutants, mut unnoticed) = (crate::verdict::Mutants::default(), Vec::new());
     for at in 0..experiments.len() {
         let rest = experiments.get(at..).unwrap_or_default();
         let Some(experiment) = rest.first() else { break };
         let observation = case.observe_first(rest)?;
         if matches!(observation, Observation::Nothing) {
-            // What only spare time allows is not missed; `--explain` tells it.
-            if !matches!(experiment.question.allowance(), Allowance::Fault | Allowance::Expectation) {
-                verdict.notes.push(format!("could not be tried: {}", experiment.what));
+            // Experiments that only run if time is left need no note; `--explain` lists them.
+            if !matches!(
+                experiment.question.allowance(),
+                Allowance::Mutant | Allowance::Expectation
+            ) {
+                verdict.notes.push(format!("could not run: {}", experiment.what));
             }
             continue;
         }
@@ -343,10 +432,10 @@ fn control(case: &Case<'_>, material: &Material<'_>, experiments: &[Experiment],
             answer = answer.and(other.weigh(material, case.observe(other)?));
             otherwise = other.otherwise.as_deref();
         }
-        let is_fault = experiment.question == Question::Mutant;
-        faults.tried += u16::from(is_fault);
+        let is_mutant = experiment.question == Question::Mutant;
+        mutants.tried += u16::from(is_mutant);
         match answer {
-            Answer::Right => faults.noticed += u16::from(is_fault),
+            Answer::Right => mutants.killed += u16::from(is_mutant),
             Answer::Wrong(reasons) => {
                 *verdict = and_refused(verdict.clone(), reasons);
                 return Ok(());
@@ -356,13 +445,13 @@ fn control(case: &Case<'_>, material: &Material<'_>, experiments: &[Experiment],
                 return Ok(());
             }
             Answer::Unnoticed(what) => unnoticed.push(what),
-            Answer::Unknown(what) => verdict.notes.push(format!("could not be tried: {what}")),
+            Answer::Unknown(what) => verdict.notes.push(format!("could not run: {what}")),
         }
     }
-    if faults.tried > 0 {
-        verdict.faults = Some(faults);
-        verdict.notes.push(faults.to_string());
-        verdict.notes.extend(unnoticed.into_iter().map(|what| format!("not noticed: {what}")));
+    if mutants.tried > 0 {
+        verdict.mutants = Some(mutants);
+        verdict.notes.push(mutants.to_string());
+        verdict.notes.extend(unnoticed.into_iter().map(|what| format!("not killed: {what}")));
     }
     Ok(())
 }

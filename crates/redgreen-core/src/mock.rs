@@ -1,5 +1,6 @@
-//! The built-in script of `AGENTOS_MOCK_LLM=1`: turns of a scripted agent that take any brief from RED to GREEN, in Python
-//! with pytest, without a key or a network. What it writes is a placeholder; what judges it is real.
+//! The built-in script of `AGENTOS_MOCK_LLM=1`: turns of a scripted agent that take any brief from
+//! RED to GREEN, in Python with pytest, without a key or a network. What it writes is a
+//! placeholder; what judges it is real.
 
 use std::fmt::Write as _;
 
@@ -11,10 +12,13 @@ const CODE_FILE: &str = "mock_feature.py";
 
 /// A script for the scripted agent.
 pub fn script(brief: &Brief) -> String {
-    let behaviour = crate::brief::headline(&brief.request).lines().next().unwrap_or_default().to_owned();
+    let behaviour =
+        crate::brief::headline(&brief.request).lines().next().unwrap_or_default().to_owned();
     let cases = match (brief.batch().is_some(), brief.test_cases.is_empty()) {
         (true, false) => brief.test_cases.clone(),
-        _ => vec![Case { id: "MOCK1".to_owned(), description: behaviour.clone(), ..Case::default() }],
+        _ => {
+            vec![Case { id: "MOCK1".to_owned(), description: behaviour.clone(), ..Case::default() }]
+        }
     };
     let mut tests = String::from("import mock_feature\n");
     for case in &cases {
@@ -32,11 +36,21 @@ pub fn script(brief: &Brief) -> String {
     write!(script, "\n[[plan]]\ndo = [{list}]\n{next}\n\n[[plan]]\ndone = true\n").ok();
     let touched = |phase: Phase| {
         let files = brief.points(phase).filter_map(|point| point.file.as_deref());
-        files.filter(|file| file.ends_with(".py")).map(|file| action("append", file, "# AGENTOS_MOCK_LLM was here\n"))
+        files
+            .filter(|file| file.ends_with(".py"))
+            .map(|file| action("append", file, "# AGENTOS_MOCK_LLM was here\n"))
     };
-    let red: Vec<String> = std::iter::once(action("write", TEST_FILE, &tests)).chain(touched(Phase::Red)).collect();
-    let green: Vec<String> = std::iter::once(action("write", CODE_FILE, code)).chain(touched(Phase::Green)).collect();
-    write!(script, "\n[[red]]\ndo = [{}]\n\n[[green]]\ndo = [{}]\n", red.join(", "), green.join(", ")).ok();
+    let red: Vec<String> =
+        std::iter::once(action("write", TEST_FILE, &tests)).chain(touched(Phase::Red)).collect();
+    let green: Vec<String> =
+        std::iter::once(action("write", CODE_FILE, code)).chain(touched(Phase::Green)).collect();
+    write!(
+        script,
+        "\n[[red]]\ndo = [{}]\n\n[[green]]\ndo = [{}]\n",
+        red.join(", "),
+        green.join(", ")
+    )
+    .ok();
     script
 }
 
@@ -50,5 +64,9 @@ fn text(words: &str) -> String {
 }
 
 fn identifier(id: &str) -> String {
-    id.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' }).collect()
+    id.chars()
+        .map(
+            |letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' },
+        )
+        .collect()
 }

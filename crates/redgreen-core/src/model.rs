@@ -1,10 +1,10 @@
-//! A conversation with a model, in one form for every provider. The wire formats in `model/` translate it; they keep
-//! what they do not understand, so that it can be sent back unchanged.
+//! A conversation with a model, in one form for all providers. The wire formats in `model/`
+//! translate it. They keep data they do not understand, so that it can be sent back unchanged.
 
 pub mod ability;
 pub mod anthropic;
 pub mod chat;
-pub mod fault;
+pub mod error;
 pub mod gemini;
 pub mod price;
 pub mod provider;
@@ -16,7 +16,8 @@ pub mod wire;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Everything a model is sent. The conversation only ever grows at its end: what was sent once stays as it was.
+/// A complete request to a model. The conversation only grows at its end; earlier messages never
+/// change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     pub model: String,
@@ -24,13 +25,13 @@ pub struct Request {
     pub tools: Vec<Tool>,
     pub messages: Vec<Message>,
     pub max_tokens: u32,
-    /// A JSON Schema that the answer has to keep, where the server can see to it.
+    /// A JSON Schema for the answer, for servers that enforce it.
     pub schema: Option<Value>,
-    /// The server's own where nobody says.
+    /// `None` uses the server's default.
     pub temperature: Option<f32>,
 }
 
-/// A tool the model may call.
+/// A tool that the model can call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     pub name: String,
@@ -55,9 +56,10 @@ pub enum Block {
     ToolUse {
         id: String,
         name: String,
-        /// An object, if the call may be run. Words that are none, and those of an answer that was cut off, are a string.
+        /// An object if the call can run. Arguments that are not valid JSON, and those of a
+        /// truncated answer, are a string.
         input: Value,
-        /// The call as it came, to be sent back so; null where we made it.
+        /// The call as received, to send it back unchanged; null if redgreen created it.
         #[serde(default)]
         raw: Value,
     },
@@ -67,13 +69,13 @@ pub enum Block {
         text: String,
         is_error: bool,
     },
-    /// A block only its provider understands, such as signed thinking; sent back as it came.
+    /// A block that only its provider understands, such as signed thinking; sent back unchanged.
     Opaque {
         raw: Value,
     },
 }
 
-/// A whole answer.
+/// A complete answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
     pub blocks: Vec<Block>,
@@ -81,30 +83,30 @@ pub struct Reply {
     pub usage: Usage,
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "stop", rename_all = "kebab-case")]
 pub enum Stop {
-    /// It has nothing more to say.
+    /// The answer is complete.
     End,
-    /// It waits for the results of its tools.
+    /// The model waits for tool results.
     ToolUse,
-    /// Cut off: a tool call in this answer may look whole and is not to be run.
+    /// Truncated: a tool call in this answer can look complete, but must not run.
     MaxTokens,
-    /// It will not do this.
+    /// The model refused.
     Refusal {
         why: String,
     },
-    /// The conversation is too long for it.
+    /// The conversation exceeds the context window.
     ContextFull,
-    /// The provider paused the turn; send it back to go on.
+    /// The provider paused the turn; send it back to continue.
     Pause,
     Other {
         word: String,
     },
 }
 
-/// Tokens of one exchange; all of `input`, `cache_read` and `cache_write` were sent.
+/// Tokens of one exchange. The request consists of `input`, `cache_read` and `cache_write`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
@@ -114,86 +116,86 @@ pub struct Usage {
     pub cache_write: u64,
 }
 
-/// A piece of an answer on its way.
+/// A streamed piece of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delta {
     Text(String),
     Thinking(String),
-    /// A tool call begins.
+    /// A tool call starts.
     ToolUse(String),
-    /// All so far, not what is new.
+    /// The total so far, not the increment.
     Usage(Usage),
-    /// The try failed, and what was heard of it does not count: the request is made again after a pause.
+    /// The attempt failed and its deltas are void. The request is repeated after a pause.
     Again {
-        fault: Fault,
+        error: ModelError,
         pause_ms: u64,
     },
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Fault {
-    pub kind: FaultKind,
-    /// The server's own words, or ours where it said nothing.
+pub struct ModelError {
+    pub kind: ModelErrorKind,
+    /// The server's message, or ours if it sent none.
     pub message: String,
-    /// What the server asks to wait for.
+    /// The wait time that the server requested.
     pub retry_after_ms: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum FaultKind {
+pub enum ModelErrorKind {
     /// 429.
     RateLimit,
     /// 529, 503 and the like.
     Overloaded,
-    /// 500, 502, 504, and answers that make no sense.
+    /// 500, 502, 504, and invalid answers.
     Server,
-    /// No connection, or it broke off before the answer was whole.
+    /// No connection, or it was closed before the answer was complete.
     Network,
-    /// No answer, or no further piece of it, in time.
+    /// No answer, or no further data, in time.
     Timeout,
     /// 401, 403.
     Auth,
-    /// No money: 402, a spend limit.
+    /// Payment required: 402, a spend limit.
     Billing,
-    /// 404: there is no such model, or not for this key.
+    /// 404: the model does not exist, or the key has no access to it.
     UnknownModel,
-    /// The conversation is too long: 413, or the provider's own word for it.
+    /// The conversation is too long: 413, or the provider's own code for it.
     TooLong,
-    /// 400 and the rest: trying again cannot help.
+    /// 400 and others: a retry cannot help.
     BadRequest,
-    /// Larger than we are ready to read.
+    /// The answer exceeds our size limit.
     TooLarge,
 }
 
-impl FaultKind {
-    /// Whether the same request may come through later.
+impl ModelErrorKind {
+    /// Whether a retry of the same request can succeed.
     pub fn is_passing(self) -> bool {
         match self {
-            FaultKind::RateLimit
-            | FaultKind::Overloaded
-            | FaultKind::Server
-            | FaultKind::Network
-            | FaultKind::Timeout => true,
-            FaultKind::Auth
-            | FaultKind::Billing
-            | FaultKind::UnknownModel
-            | FaultKind::TooLong
-            | FaultKind::BadRequest
-            | FaultKind::TooLarge => false,
+            ModelErrorKind::RateLimit
+            | ModelErrorKind::Overloaded
+            | ModelErrorKind::Server
+            | ModelErrorKind::Network
+            | ModelErrorKind::Timeout => true,
+            ModelErrorKind::Auth
+            | ModelErrorKind::Billing
+            | ModelErrorKind::UnknownModel
+            | ModelErrorKind::TooLong
+            | ModelErrorKind::BadRequest
+            | ModelErrorKind::TooLarge => false,
         }
     }
 }
 
-impl Fault {
-    pub fn new(kind: FaultKind, message: impl Into<String>) -> Self {
+impl ModelError {
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after_ms: None }
     }
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for ModelError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(&self.message)
     }

@@ -1,6 +1,6 @@
-//! Names that come from outside: from notes, journals, refs and files that another person may have written. Each is a
-//! type that holds nothing but a valid name, so a name that was read can be put into a path, a ref or a command line.
-//! Reading a note or a journal fails at the first name that is not valid.
+//! Names from outside: from notes, journals, refs and files that another person may have written.
+//! Each type contains only valid names, so a parsed name is safe in a path, a ref or a command
+//! line. Reading a note or a journal fails at the first invalid name.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -9,20 +9,20 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest branch name that is accepted; file systems take no more than 255 bytes for a part of one.
+/// Maximum length of a branch name; file systems allow at most 255 bytes per component.
 const BRANCH_BYTES_MAX: usize = 200;
-/// The longest name of a conversation. Agents use UUIDs and words of a similar length.
+/// Maximum length of a session id. Agents use UUIDs and names of a similar length.
 const SESSION_BYTES_MAX: usize = 200;
-/// The longest label.
+/// Maximum length of a label.
 const LABEL_CHARS_MAX: usize = 300;
-/// The longest path of a file in a run's folder.
+/// Maximum length of a path in a run's folder.
 const FILE_BYTES_MAX: usize = 200;
-/// How much of a name that is not valid is repeated in the error.
+/// How much of an invalid name an error shows.
 const SHOWN_CHARS_MAX: usize = 60;
-/// Where the branches of runs are.
+/// The prefix of run branches.
 pub const RUN_BRANCH_PREFIX: &str = "redgreen/";
 
-/// Why a text is not a valid name.
+/// The reason why a text is not a valid name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
     what: &'static str,
@@ -37,7 +37,7 @@ impl fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
-/// A type for one kind of name: how it is called in errors, and the rule.
+/// Defines a type for one kind of name: its description for errors, and its rule.
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident, $what:literal, $rule:path) => {
         $(#[$doc])*
@@ -143,7 +143,7 @@ name!(
     is_oid
 );
 name!(
-    /// `20261115-224849-k3x9`: the time a run began, and four letters.
+    /// `20261115-224849-k3x9`: the start time of a run, and four random characters.
     RunId,
     "the id of a run",
     is_run_id
@@ -155,7 +155,8 @@ name!(
     is_branch
 );
 name!(
-    /// The short name of a branch that a run works on. It is below `redgreen/`, so it is never a branch of the user's.
+    /// The short name of a branch that a run works on. It starts with `redgreen/`, so it is never a
+    /// branch of the user.
     RunBranch,
     "the name of a branch below redgreen/",
     is_run_branch
@@ -167,28 +168,54 @@ name!(
     is_salvage_name
 );
 name!(
-    /// By which an agent takes a conversation up again. It becomes a word of a command line.
+    /// The id that an agent uses to resume a conversation. It is passed on a command line.
     SessionId,
     "the id of an agent's session",
     is_session_id
 );
 name!(
-    /// A file in a run's folder, from there: `reports/3.json`.
+    /// A file in a run's folder, relative to it: `reports/3.json`.
     RunFile,
     "a file in a run's folder",
     is_run_file
 );
 name!(
-    /// A file of the project, from its root, with `/`: `tests/test_roman.py`.
+    /// A file of the project, relative to its root, with `/`: `tests/test_roman.py`.
     ProjectFile,
     "the path of a file in the project",
     is_project_file
 );
 name!(
-    /// One line for a person: an agent's name, perhaps with its version.
+    /// One line for display: an agent's name, possibly with its version.
     Label,
     "one line of printable text",
     is_label
+);
+
+name!(
+    /// `k3x9m2p7qrst`: a job in the queue, from the digest of its submission.
+    JobId,
+    "the id of a job",
+    is_job_id
+);
+name!(
+    /// A word that a worker has and a job may ask for: `gpu`, `linux`.
+    Tag,
+    "a label: at most 32 of a-z, 0-9, - and _, starting with a letter or a digit",
+    is_tag
+);
+name!(
+    /// The name of an agent or a model, which becomes a word of a command line.
+    AgentName,
+    "the name of an agent or a model",
+    is_agent_name
+);
+name!(
+    /// The address of a repository that any worker can clone: HTTPS, SSH or a local path. It
+    /// carries no credential, and git takes it neither for an option nor for the name of a program.
+    Repository,
+    "the address of a repository: https://, ssh://, git@host:path, file:// or an absolute path, without a password",
+    is_repository
 );
 
 impl AsRef<Path> for RunFile {
@@ -210,16 +237,41 @@ impl AsRef<Path> for RunId {
 }
 
 impl RunId {
-    /// Its end, which is enough to name the run.
+    /// The last part, which is enough to identify the run.
     pub fn tail(&self) -> &str {
         self.0.rsplit('-').next().unwrap_or(&self.0)
     }
 }
 
+impl JobId {
+    const LETTERS: usize = 12;
+    /// Without letters and digits that look alike.
+    const ALPHABET: &'static [u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+
+    /// The id that belongs to the digest of a submission: the same submission is the same job.
+    pub fn of_digest(digest: &[u8]) -> Self {
+        let letter =
+            |byte: &u8| char::from(*Self::ALPHABET.get(usize::from(byte % 32)).unwrap_or(&b'a'));
+        let letters: String =
+            digest.iter().map(letter).chain(std::iter::repeat('a')).take(Self::LETTERS).collect();
+        Self(letters)
+    }
+
+    /// Its beginning, which is enough to name the job.
+    pub fn head(&self) -> &str {
+        self.0.get(..6).unwrap_or(&self.0)
+    }
+}
+
 impl RunBranch {
-    /// As a branch, which every branch of a run is.
+    /// Converts to a branch; every run branch is one.
     pub fn to_branch(&self) -> Branch {
         Branch(self.0.clone())
+    }
+
+    /// The branch of a job's run. `slug` is made of letters, digits and single dashes.
+    pub(crate) fn of_job(slug: &str, id: &JobId) -> Self {
+        Self(format!("{RUN_BRANCH_PREFIX}{slug}-{}", id.head()))
     }
 
     pub fn full_ref(&self) -> String {
@@ -233,7 +285,7 @@ impl Branch {
     }
 }
 
-/// The id that git uses for "no object".
+/// Git's id for "no object".
 impl Default for Oid {
     fn default() -> Self {
         Self("0".repeat(40))
@@ -241,7 +293,7 @@ impl Default for Oid {
 }
 
 impl Label {
-    /// The text as a label: control characters become blanks, and the rest is cut.
+    /// Converts a text to a label: control characters become blanks, and long text is cut.
     pub fn of(text: &str) -> Self {
         let plain = |letter: char| if is_printable(letter) { letter } else { ' ' };
         Self(text.chars().take(LABEL_CHARS_MAX).map(plain).collect())
@@ -250,7 +302,7 @@ impl Label {
 
 #[cfg(test)]
 impl Oid {
-    /// A short name in place of an id, which tests of the state compare by name only.
+    /// A short name in place of an id, for tests of the state that only compare names.
     pub(crate) fn named(name: &str) -> Self {
         Self(name.to_owned())
     }
@@ -259,18 +311,21 @@ impl Oid {
 fn is_oid(text: &str) -> bool {
     const SHA1: usize = 40;
     const SHA256: usize = 64;
-    matches!(text.len(), SHA1 | SHA256) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    matches!(text.len(), SHA1 | SHA256)
+        && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn is_run_id(text: &str) -> bool {
-    let digits = |part: &str, count| part.len() == count && part.bytes().all(|byte| byte.is_ascii_digit());
-    let letters = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase());
+    let digits =
+        |part: &str, count| part.len() == count && part.bytes().all(|byte| byte.is_ascii_digit());
+    let letters =
+        |part: &str| part.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase());
     let parts: Vec<&str> = text.split('-').collect();
     matches!(*parts.as_slice(), [day, time, tail]
         if digits(day, 8) && digits(time, 6) && tail.len() == 4 && letters(tail))
 }
 
-/// The rules of `git check-ref-format --branch`, and no character that a terminal would act on.
+/// The rules of `git check-ref-format --branch`, without characters that control a terminal.
 fn is_branch(text: &str) -> bool {
     const FORBIDDEN: &[char] = &[' ', '~', '^', ':', '?', '*', '[', '\\'];
     let part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
@@ -298,7 +353,7 @@ fn is_salvage_name(text: &str) -> bool {
 }
 
 fn is_session_id(text: &str) -> bool {
-    // Not `-x`, which a program takes for an option. Some agents use paths or addresses.
+    // `-x` would be parsed as an option. Some agents use paths or URLs.
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@=+".contains(&byte);
     text.len() <= SESSION_BYTES_MAX
         && text.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -312,10 +367,90 @@ fn is_run_file(text: &str) -> bool {
     text.len() <= FILE_BYTES_MAX && text.split('/').all(part)
 }
 
-/// Neither git's own nor outside, on any file system.
+fn is_job_id(text: &str) -> bool {
+    text.len() == JobId::LETTERS && text.bytes().all(|byte| JobId::ALPHABET.contains(&byte))
+}
+
+fn is_tag(text: &str) -> bool {
+    const BYTES_MAX: usize = 32;
+    let plain =
+        |byte: u8| byte.is_ascii_digit() || byte.is_ascii_lowercase() || b"-_".contains(&byte);
+    (1..=BYTES_MAX).contains(&text.len())
+        && text.bytes().all(plain)
+        && !text.starts_with(['-', '_'])
+}
+
+fn is_agent_name(text: &str) -> bool {
+    const BYTES_MAX: usize = 100;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@".contains(&byte);
+    text.len() <= BYTES_MAX
+        && text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text.bytes().all(plain)
+        && !text.contains("..")
+}
+
+fn is_repository(text: &str) -> bool {
+    const BYTES_MAX: usize = 500;
+    // `ext::sh -c …` and its like name a program; blanks and control characters hide where an
+    // address ends. An address with a query could carry a token.
+    let plain = |letter: char| {
+        is_printable(letter) && !letter.is_whitespace() && !"\\\"'`$;|&<>?#*".contains(letter)
+    };
+    let sane = text.len() <= BYTES_MAX
+        && text.chars().all(plain)
+        && !text.contains("::")
+        && !text.split('/').any(|part| part == "..");
+    sane && (is_web_address(text) || is_ssh_address(text) || is_local_address(text))
+}
+
+/// A user name in the address of a web server is a token as often as not.
+fn is_web_address(text: &str) -> bool {
+    text.strip_prefix("https://")
+        .and_then(|rest| rest.split_once('/'))
+        .is_some_and(|(host, path)| is_host(host) && is_repository_path(path))
+}
+
+/// `ssh://git@host/path` or `git@host:path`.
+fn is_ssh_address(text: &str) -> bool {
+    let parts = match text.strip_prefix("ssh://") {
+        Some(rest) => rest.split_once('/'),
+        None if text.contains("://") || text.starts_with('/') => None,
+        None => text.split_once(':').filter(|(who, _)| who.contains('@')),
+    };
+    parts.is_some_and(|(who, path)| {
+        let (user, host) = who.split_once('@').unwrap_or(("git", who));
+        is_word(user) && is_host(host) && is_repository_path(path)
+    })
+}
+
+fn is_local_address(text: &str) -> bool {
+    text.strip_prefix("file://").unwrap_or(text).strip_prefix('/').is_some_and(is_repository_path)
+}
+
+fn is_repository_path(path: &str) -> bool {
+    !path.is_empty() && !path.starts_with('-') && !path.contains(['@', ':'])
+}
+
+fn is_host(text: &str) -> bool {
+    let (name, port) = text.split_once(':').unwrap_or((text, "443"));
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+    !name.is_empty()
+        && !name.starts_with(['-', '.'])
+        && name.bytes().all(plain)
+        && port.parse::<u16>().is_ok()
+}
+
+fn is_word(text: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    !text.is_empty() && !text.starts_with('-') && text.bytes().all(plain)
+}
+
+/// Neither in git's own folder nor outside the project, on any file system.
 fn is_project_file(text: &str) -> bool {
     let outside = |part: &str| part.is_empty() || part.trim_end_matches(['.', ' ']).is_empty();
-    let part = |part: &str| !outside(part) && !part.starts_with('-') && !part.to_ascii_lowercase().starts_with(".git");
+    let part = |part: &str| {
+        !outside(part) && !part.starts_with('-') && !part.to_ascii_lowercase().starts_with(".git")
+    };
     text.len() <= FILE_BYTES_MAX
         && text.chars().all(|letter| is_printable(letter) && !['\\', ':'].contains(&letter))
         && text.split('/').all(part)
@@ -327,8 +462,7 @@ fn is_label(text: &str) -> bool {
 
 /// Neither a control character nor one that reorders or hides text.
 fn is_printable(letter: char) -> bool {
-    let invisible =
-        matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    let invisible = matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     !letter.is_control() && !invisible
 }
 

@@ -1,5 +1,6 @@
-//! A handoff note as it is found. Notes of this program hold the facts of their run; notes of other orchestrators have the
-//! plain form: phase, cycle and tests alone, without `version` and `run`. Both are read, neither is taken for damage.
+//! A handoff note in any form. Notes of this program contain the facts of their run. Notes of other
+//! orchestrators have the plain form: only phase, cycle and tests, without `version` and `run`.
+//! Both forms are valid.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,7 @@ pub enum Note {
     Plain(Box<Plain>),
 }
 
-/// The plain form. Only the phase has to be there.
+/// The plain form. Only the phase is required.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plain {
@@ -39,7 +40,7 @@ pub struct Plain {
     pub retry_count: u32,
 }
 
-/// A test whose files may not be decided yet.
+/// A test whose files may not be known yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlainTest {
@@ -54,12 +55,13 @@ impl Note {
     pub fn parse(text: &str) -> Result<Self, Unreadable> {
         let value: serde_json::Value =
             serde_json::from_str(text).map_err(|error| Unreadable::NotJson(error.to_string()))?;
-        // With one of our own fields it is a note of ours, whole or not.
+        // A note with one of our own fields is ours, complete or not.
         let is_ours = ["version", "run"].iter().any(|name| value.get(name).is_some());
         if is_ours || value.get("phase").is_none() {
             return Handoff::parse(text).map(|handoff| Note::Whole(Box::new(handoff)));
         }
-        let plain = serde_json::from_value(value).map_err(|error| Unreadable::Incomplete(error.to_string()))?;
+        let plain = serde_json::from_value(value)
+            .map_err(|error| Unreadable::Incomplete(error.to_string()))?;
         Ok(Note::Plain(Box::new(plain)))
     }
 
@@ -77,7 +79,7 @@ impl Note {
         }
     }
 
-    /// What the phase came to, in a few words: the error, or the codes of the verdict.
+    /// The result of the phase in a few words: the error, or the codes of the verdict.
     pub fn result(&self) -> String {
         let error = match self {
             Note::Whole(handoff) => &handoff.error,
@@ -98,7 +100,7 @@ impl Note {
 }
 
 impl Plain {
-    /// The phase that comes next: as the note says, or by the order of the phases.
+    /// The next phase: from the note, or by the order of the phases.
     pub fn next(&self) -> Phase {
         self.next_phase.unwrap_or(match self.phase {
             Phase::Plan if self.current_test.is_none() => Phase::Complete,
@@ -119,10 +121,11 @@ impl Plain {
         })
     }
 
-    /// What is still to be built, as far as the note says.
+    /// The remaining behaviours, as far as the note names them.
     pub fn wishes(&self) -> Vec<String> {
         let over = self.phase == Phase::Refactor;
-        let current = self.current_test.as_ref().filter(|_| !over).map(|test| test.description.clone());
+        let current =
+            self.current_test.as_ref().filter(|_| !over).map(|test| test.description.clone());
         let mut wishes: Vec<String> = current.into_iter().collect();
         for pending in &self.pending_tests {
             if !wishes.contains(pending) && !self.completed_tests.contains(pending) {
@@ -147,16 +150,25 @@ mod tests {
         "error": null, "errorDetails": null, "retryCount": 0}"#;
 
     #[test]
-    fn a_plain_note_is_read_and_written_back() {
+    fn a_plain_note_round_trips() {
         let note = Note::parse(SEED).unwrap();
         let Note::Plain(plain) = &note else { panic!("{note:?}") };
-        assert_eq!((plain.next(), plain.wishes()), (Phase::Green, vec!["4 is IV".to_owned(), "9 is IX".to_owned()]));
-        assert_eq!(serde_json::to_value(&note).unwrap(), serde_json::from_str::<serde_json::Value>(SEED).unwrap());
-        assert_eq!((note.phase(), note.cycle_number(), note.result()), (Phase::Red, 2, "FAIL".to_owned()));
+        assert_eq!(
+            (plain.next(), plain.wishes()),
+            (Phase::Green, vec!["4 is IV".to_owned(), "9 is IX".to_owned()])
+        );
+        assert_eq!(
+            serde_json::to_value(&note).unwrap(),
+            serde_json::from_str::<serde_json::Value>(SEED).unwrap()
+        );
+        assert_eq!(
+            (note.phase(), note.cycle_number(), note.result()),
+            (Phase::Red, 2, "FAIL".to_owned())
+        );
     }
 
     #[test]
-    fn fields_that_a_plain_note_may_lack() {
+    fn optional_fields_of_a_plain_note() {
         for (text, next) in [
             (r#"{"phase": "PLAN", "currentTest": {"description": "a"}}"#, Phase::Red),
             (r#"{"phase": "PLAN"}"#, Phase::Complete),
@@ -171,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_note_says_why() {
+    fn explains_why_a_text_is_not_a_note() {
         for (text, words) in [
             ("PASS", "not JSON"),
             ("{}", "missing field `version`"),

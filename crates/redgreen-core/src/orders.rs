@@ -1,33 +1,37 @@
-//! What an agent that is a program of its own is told: one text with everything in it, since it may remember nothing,
-//! and a few words where it goes on with a conversation that it remembers.
+//! The prompt for an agent that is a separate program: one complete text, because it may remember
+//! nothing, and a short text if it continues a conversation.
 
 use std::fmt::Write as _;
 
 use crate::agent::{Assignment, Strategy};
-use crate::hearing::bounded;
+use crate::agent_output::bounded;
 use crate::phase::Role;
 use crate::steer::{self, USER_SAYS};
 use crate::test_list;
 use crate::withheld::FOLDER;
 
 const REQUEST_BYTES_MAX: usize = 64 << 10;
-/// What a specification or a task says beside the request.
+/// Limits the specification or task besides the request.
 const BRIEF_BYTES_MAX: usize = 64 << 10;
-/// A design, or a context file; the guards let no larger one through.
+/// Limits a design or a context file; the guards reject larger ones.
 const DOCUMENT_BYTES_MAX: usize = 100 << 10;
 const TROUBLE_BYTES_MAX: usize = 16 << 10;
 const MESSAGES_BYTES_MAX: usize = 32 << 10;
 const DIAGNOSIS_BYTES_MAX: usize = 8 << 10;
-/// Tests of the list that are named; the file has them all.
+/// Maximum number of listed tests; the file has all of them.
 const LISTED_MAX: usize = 50;
 
-/// The whole text of a turn.
+/// The complete prompt of a turn.
 pub fn handoff(assignment: &Assignment) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
     writeln!(text, "You work on one phase of test-driven development: {}.", assignment.phase).ok();
-    if let Strategy::Resume { .. } | Strategy::Fork { .. } | Strategy::MergeFork { .. } = assignment.strategy {
-        text.push_str("You worked on this before; the files may have changed since. Look at them again.\n");
+    if let Strategy::Resume { .. } | Strategy::Fork { .. } | Strategy::MergeFork { .. } =
+        assignment.strategy
+    {
+        text.push_str(
+            "You worked on this before; the files may have changed since. Look at them again.\n",
+        );
     }
     section(&mut text, "What is asked for", bounded(&assignment.request, REQUEST_BYTES_MAX));
     if let Some(brief) = &assignment.brief {
@@ -42,16 +46,27 @@ pub fn handoff(assignment: &Assignment) -> String {
     }
     section(&mut text, "Rules", &rules(assignment.role));
     if let Some(messages) = steer::shown(&assignment.messages) {
-        section(&mut text, "What the user says", &format!("{USER_SAYS}\n\n{}", bounded(&messages, MESSAGES_BYTES_MAX)));
+        section(
+            &mut text,
+            "What the user says",
+            &format!("{USER_SAYS}\n\n{}", bounded(&messages, MESSAGES_BYTES_MAX)),
+        );
     }
     if let Some(list) = list(assignment) {
         section(&mut text, "The list of tests", &list);
     }
     if !assignment.remarks.is_empty() {
-        section(&mut text, "Corrected in the list after the last turn", &bulleted(&assignment.remarks));
+        section(
+            &mut text,
+            "Corrected in the list after the last turn",
+            &bulleted(&assignment.remarks),
+        );
     }
     if let Some(trouble) = &assignment.trouble {
-        let head = format!("This is try {}. The one before was not accepted ({}):", assignment.attempt, trouble.kind);
+        let head = format!(
+            "This is try {}. The one before was not accepted ({}):",
+            assignment.attempt, trouble.kind
+        );
         let evidence = format!("{head}\n\n{}", bounded(&trouble.message, TROUBLE_BYTES_MAX));
         section(&mut text, "Evidence", &evidence);
     }
@@ -62,7 +77,7 @@ pub fn handoff(assignment: &Assignment) -> String {
     text
 }
 
-/// The task in a line, for a person.
+/// The task on one line, for the user.
 pub fn task(assignment: &Assignment) -> String {
     let case = assignment.current.as_ref();
     let behaviour = case.map_or("the behaviour that was chosen", |case| case.description.as_str());
@@ -79,19 +94,29 @@ pub fn task(assignment: &Assignment) -> String {
             test_list::FILE
         ),
         Role::Test if assignment.is_batch() => {
-            format!("Write every test of the brief now; they fail because this is missing: {behaviour}.{tests}{code}")
+            format!(
+                "Write every test of the brief now; they fail because this is missing: {behaviour}.{tests}{code}"
+            )
         }
         Role::Implementing if assignment.is_batch() => {
             format!("Make all failing tests pass with the least code: {behaviour}.{tests}{code}")
         }
-        Role::Test => format!("Write one new test that fails because this is missing: {behaviour}.{tests}{code}"),
-        Role::Implementing => format!("Make the failing test pass with the least code: {behaviour}.{tests}{code}"),
-        Role::Diagnosis => format!("Find out why the code for this was not accepted: {behaviour}.{tests}{code}"),
-        Role::Refactor => format!("All tests pass. Improve the code and tests of: {behaviour}.{tests}{code}"),
+        Role::Test => format!(
+            "Write one new test that fails because this is missing: {behaviour}.{tests}{code}"
+        ),
+        Role::Implementing => {
+            format!("Make the failing test pass with the least code: {behaviour}.{tests}{code}")
+        }
+        Role::Diagnosis => {
+            format!("Find out why the code for this was not accepted: {behaviour}.{tests}{code}")
+        }
+        Role::Refactor => {
+            format!("All tests pass. Improve the code and tests of: {behaviour}.{tests}{code}")
+        }
     }
 }
 
-/// What is asked for beside the visible test.
+/// The request for withheld tests besides the visible test.
 pub fn withheld(assignment: &Assignment) -> Option<String> {
     assignment.withhold.then(|| {
         format!(
@@ -185,12 +210,16 @@ mod tests {
             cycle: 1,
             turn: 0,
             attempt: 2,
+            candidate: None,
             request: "a calculator".to_owned(),
             brief: None,
             current: Some(case).filter(|_| role != Role::TestList),
             completed: vec!["stands".to_owned()],
             pending: vec!["adds two numbers".to_owned()],
-            trouble: Some(Trouble { kind: "red.passes".to_owned(), message: "all 14 pass".to_owned() }),
+            trouble: Some(Trouble {
+                kind: "red.passes".to_owned(),
+                message: "all 14 pass".to_owned(),
+            }),
             diagnosis: Some("calc.py:3 subtracts".to_owned()),
             withhold: role == Role::Test,
             strategy: Strategy::New,
@@ -201,11 +230,21 @@ mod tests {
     }
 
     #[test]
-    fn the_text_has_everything_the_turn_needs() {
-        let everywhere =
-            ["a calculator", "all 14 pass", "red.passes", "try 2", "- [x] stands", "- [ ] adds two numbers"];
+    fn the_prompt_has_everything_the_turn_needs() {
+        let everywhere = [
+            "a calculator",
+            "all 14 pass",
+            "red.passes",
+            "try 2",
+            "- [x] stands",
+            "- [ ] adds two numbers",
+        ];
         for (role, phase, words) in [
-            (Role::TestList, Phase::Plan, &["PLAN", "test-list.md", "\"currentTest\"", "Write no code"][..]),
+            (
+                Role::TestList,
+                Phase::Plan,
+                &["PLAN", "test-list.md", "\"currentTest\"", "Write no code"][..],
+            ),
             (
                 Role::Test,
                 Phase::Red,
@@ -217,7 +256,11 @@ mod tests {
                     "Change only tests",
                 ],
             ),
-            (Role::Implementing, Phase::Green, &["GREEN", "calc.py", "Change no test", "\"contest\"", "calc.py:3"]),
+            (
+                Role::Implementing,
+                Phase::Green,
+                &["GREEN", "calc.py", "Change no test", "\"contest\"", "calc.py:3"],
+            ),
             (Role::Diagnosis, Phase::Green, &["Change nothing", "15 lines"]),
             (Role::Refactor, Phase::Refactor, &["REFACTOR", "lose no test"]),
         ] {
@@ -229,16 +272,20 @@ mod tests {
     }
 
     #[test]
-    fn the_words_of_the_user_are_marked_as_theirs() {
+    fn marks_messages_of_the_user() {
         let mut told = assignment(Role::Implementing, Phase::Green);
         assert!(!handoff(&told).contains("The user says"));
         told.messages = vec!["use a dataclass".to_owned(), "two\nlines".to_owned()];
         let text = handoff(&told);
-        assert!(text.contains("The user says") && text.contains("\n- use a dataclass\n- two\n  lines\n"), "{text}");
+        assert!(
+            text.contains("The user says")
+                && text.contains("\n- use a dataclass\n- two\n  lines\n"),
+            "{text}"
+        );
     }
 
     #[test]
-    fn long_parts_are_bounded_and_a_resumed_conversation_is_told_so() {
+    fn bounds_long_parts_and_mentions_a_resumed_conversation() {
         let mut long = assignment(Role::Test, Phase::Red);
         long.request = "ü".repeat(1 << 20);
         long.pending = vec!["x".to_owned(); 10_000];

@@ -1,8 +1,10 @@
-//! What all HTML pages of redgreen share: no script, no network, colours for light and dark, one way to escape.
+//! What all HTML pages of redgreen share: no script, no network, colours for light and dark, one
+//! way to escape.
 
 use crate::text;
 
-const STYLE: &str = include_str!("page.css");
+/// Colours, type and cards, for light and dark.
+pub const STYLE: &str = include_str!("page.css");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// A whole page. The title is escaped here, the body has to be.

@@ -1,11 +1,11 @@
-//! Paths in a repository, as git writes them: from the root, with `/`.
+//! Paths in a repository, as git writes them: relative to the root, with `/`.
 
-/// The folder of a file or folder; empty for what stands in the root.
+/// The parent folder of a path; empty for entries of the root.
 pub fn folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// A path below a folder; either may be empty.
+/// Joins a folder and a path; either can be empty.
 pub fn join(folder: &str, path: &str) -> String {
     match (folder, path) {
         ("", _) => path.to_owned(),
@@ -14,7 +14,7 @@ pub fn join(folder: &str, path: &str) -> String {
     }
 }
 
-/// Without `.` and `..`.
+/// Resolves `.` and `..`.
 pub fn normal(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {

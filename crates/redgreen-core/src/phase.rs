@@ -1,10 +1,10 @@
-//! The phases of a cycle, in the only order there is, and the agent that works in each.
+//! The phases of a cycle in order, and the role that works in each.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A place in the cycle. The engine alone moves between them; an agent never does.
+/// A phase of the cycle. Only the engine changes it, never an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Phase {
@@ -73,24 +73,25 @@ impl From<JudgedPhase> for Phase {
     }
 }
 
-/// Who is asked. Each turn is a fresh session without memory of the others.
+/// The role of an agent. Each turn is a new session without memory of the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Writes `test-list.md` and picks the next test (PLAN).
+    /// Writes `test-list.md` and selects the next test (PLAN).
     TestList,
     /// Writes one failing test (RED).
     Test,
     /// Writes the code that makes it pass (GREEN).
     Implementing,
-    /// Says why an iteration of GREEN failed, and edits nothing.
+    /// Explains why an iteration of GREEN failed, and edits nothing.
     Diagnosis,
-    /// Improves code and tests without changing what they do (REFACTOR).
+    /// Improves code and tests without changing their behaviour (REFACTOR).
     Refactor,
 }
 
 impl Role {
-    pub const ALL: [Role; 5] = [Role::TestList, Role::Test, Role::Implementing, Role::Diagnosis, Role::Refactor];
+    pub const ALL: [Role; 5] =
+        [Role::TestList, Role::Test, Role::Implementing, Role::Diagnosis, Role::Refactor];
 
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,7 +1,9 @@
-//! Every limit of a run, by name. A run records the policy it was started with, so that it ends as it began.
+//! All limits of a run, by name. A run records its policy at the start, so that it ends under the
+//! same rules.
 
 use serde::{Deserialize, Serialize};
 
+use crate::attempts::{self, ATTEMPTS_MAX, JOBS_MAX};
 use crate::phase::Phase;
 
 /// A year: longer than any pause or turn.
@@ -10,28 +12,30 @@ const TIME_MS_MAX: u64 = 365 * 24 * 3_600 * 1_000;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Policy {
-    /// Tries after the first one, per phase (`TDD_MAX_RETRIES`).
+    /// Attempts after the first one, per phase (`TDD_MAX_RETRIES`).
     pub retries_max: u32,
-    /// The first pause before a retry; each further one is twice as long.
+    /// The first pause before a retry; each further pause doubles.
     pub backoff_ms: u64,
-    /// No pause is longer than this, whatever a server asks for.
+    /// The longest pause, even if a server requests more.
     pub backoff_ms_max: u64,
-    /// Implementing turns in one GREEN.
+    /// Maximum implementing turns in one GREEN.
     pub iterations_max: u32,
-    /// Tries at one refactoring before the green code is kept as it is.
+    /// Maximum attempts at one refactoring; after that the green code stays.
     pub refactorings_max: u32,
-    /// Iterations in a row with the same tests failing before the agent counts as stuck.
+    /// Consecutive iterations with the same failing tests before the agent counts as stuck.
     pub same_failures_max: u32,
-    /// Times a tree seen before in this GREEN may come back before the agent counts as stuck.
+    /// How often an earlier tree of this GREEN can recur before the agent counts as stuck.
     pub repeats_max: u32,
     pub cycles_max: u32,
-    /// RED is asked for tests that whoever writes the code does not see.
+    /// Whether RED writes tests that the implementer does not see.
     pub withhold: bool,
-    /// A larger share of new tests that pass at once is worth a warning, where all are written at once; in percent.
+    /// If all tests are written at once: the percentage of immediately passing tests above which a
+    /// warning is shown.
     pub pass_percent_max: u32,
-    /// Some of the new tests may pass at once, where all are written at once.
+    /// If all tests are written at once: whether some of them may pass immediately.
     pub allow_passes: bool,
-    /// What passes some of the tests stays for the next try of GREEN; otherwise each try begins at RED's commit.
+    /// Whether code that passes some of the tests is kept for the next attempt of GREEN. Otherwise
+    /// each attempt starts at RED's commit.
     pub keep_partial: bool,
     pub red_timeout_ms: u64,
     pub green_timeout_ms: u64,
@@ -39,36 +43,50 @@ pub struct Policy {
     pub lint_timeout_ms: u64,
     pub setup_timeout_ms: u64,
     pub budget: Budget,
-    /// The run stops after these phases of each cycle, until the user resumes it.
+    /// The run pauses after these phases of each cycle, until resume.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pause_after: Vec<Phase>,
+    #[serde(skip_serializing_if = "Attempts::is_default")]
+    pub attempts: Attempts,
 }
 
-/// What a run may cost. `None` is no limit.
+/// How many attempts are made at a phase; the best one is chosen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Attempts {
+    /// 1 means one attempt in the run's own worktree.
+    pub number: u32,
+    pub phases: Vec<Phase>,
+    /// Attempts at work at the same time; as many as the machine has cores if `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u32>,
+}
+
+/// The cost limits of a run. `None` means no limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Budget {
     pub tokens: Option<u64>,
     pub microdollars: Option<u64>,
-    /// Time at work: turns, test runs and linters; not the time a run lies waiting.
+    /// Working time: turns, test runs and linters, but not waiting time.
     pub work_ms: Option<u64>,
 }
 
-/// What a run has cost so far.
+/// The cost of a run so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Spent {
     pub tokens: u64,
     pub microdollars: u64,
     pub work_ms: u64,
-    /// Turns whose cost nobody told: unknown is not zero.
+    /// Turns of unknown cost: unknown is not zero.
     pub unknown_turns: u32,
-    /// Parts of `tokens`, as far as they are known apart: sent and new, received, sent and known to a cache.
+    /// Parts of `tokens`, as far as they are known: new input, output, cached input.
     pub input: u64,
     pub output: u64,
     pub cached: u64,
     pub requests: u64,
-    /// Turns whose tokens are known and whose price is not.
+    /// Turns with known tokens but an unknown price.
     pub unpriced_turns: u32,
 }
 
@@ -79,8 +97,8 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The same with no time longer than anyone waits: a journal that somebody else wrote may say any number, and a clock
-    /// cannot be set to all of them.
+    /// Limits all times: a journal from elsewhere can contain any number, and not every number is a
+    /// valid deadline.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         for time in [
@@ -94,10 +112,13 @@ impl Policy {
         ] {
             *time = (*time).min(TIME_MS_MAX);
         }
+        self.attempts.number = self.attempts.number.clamp(1, ATTEMPTS_MAX);
+        self.attempts.jobs = self.attempts.jobs.map(|jobs| jobs.clamp(1, JOBS_MAX));
+        self.attempts.phases.retain(|phase| attempts::PHASES.contains(phase));
         self
     }
 
-    /// What one run of all tests may take in a phase.
+    /// The time limit of a full test run in a phase.
     pub fn suite_timeout_ms(&self, phase: Phase) -> u64 {
         match phase {
             Phase::Plan | Phase::Red => self.red_timeout_ms,
@@ -105,7 +126,8 @@ impl Policy {
         }
     }
 
-    /// The limits for a feature request: an implementing turn and as many retries as any other phase has.
+    /// The limits for a feature request: one implementing turn, and as many retries as other
+    /// phases.
     pub fn with_retries(retries_max: u32) -> Self {
         Self {
             retries_max,
@@ -127,25 +149,38 @@ impl Policy {
             setup_timeout_ms: 900_000,
             budget: Budget::default(),
             pause_after: Vec::new(),
+            attempts: Attempts::default(),
         }
     }
 
-    /// 1, 2, 4 … times the first pause, or what the server asked for if that is longer.
+    /// 1, 2, 4 … times the first pause, or the server's request if that is longer.
     pub fn pause_ms(&self, retry: u32, asked_ms: Option<u64>) -> u64 {
         let doubled = 1u64.checked_shl(retry.saturating_sub(1)).unwrap_or(u64::MAX);
         self.backoff_ms.saturating_mul(doubled).max(asked_ms.unwrap_or(0)).min(self.backoff_ms_max)
     }
 }
 
+impl Default for Attempts {
+    fn default() -> Self {
+        Self { number: 1, phases: vec![Phase::Green], jobs: None }
+    }
+}
+
+impl Attempts {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 impl Spent {
-    /// Turns that the sum in dollars leaves out, because nobody knows what they cost.
+    /// Turns that the sum in dollars does not include, because their cost is unknown.
     pub fn turns_without_price(&self) -> u32 {
         self.unknown_turns.saturating_add(self.unpriced_turns)
     }
 }
 
 impl Budget {
-    /// What may still be spent.
+    /// The remaining budget.
     pub fn left_after(&self, spent: &Spent) -> Self {
         let left = |limit: Option<u64>, used: u64| limit.map(|limit| limit.saturating_sub(used));
         Self {
@@ -155,7 +190,19 @@ impl Budget {
         }
     }
 
-    /// The limit that is reached, in words; `None` while there is room.
+    /// An equal part of the budget for each of several attempts.
+    #[must_use]
+    pub fn shared_by(&self, attempts: usize) -> Self {
+        let parts = u64::try_from(attempts.max(1)).unwrap_or(u64::MAX);
+        let part = |limit: Option<u64>| limit.map(|limit| limit / parts);
+        Self {
+            tokens: part(self.tokens),
+            microdollars: part(self.microdollars),
+            work_ms: part(self.work_ms),
+        }
+    }
+
+    /// The exceeded limit as text; `None` if the budget is not used up.
     pub fn exceeded_by(&self, spent: &Spent) -> Option<String> {
         let over = |limit: Option<u64>, used: u64| limit.filter(|limit| used >= *limit);
         if let Some(limit) = over(self.tokens, spent.tokens) {
@@ -167,14 +214,19 @@ impl Budget {
                 1 => ", and 1 turn of unknown cost".to_owned(),
                 turns => format!(", and {turns} turns of unknown cost"),
             };
-            return Some(format!("{} of {} are spent{unknown}", dollars(spent.microdollars), dollars(limit)));
+            return Some(format!(
+                "{} of {} are spent{unknown}",
+                dollars(spent.microdollars),
+                dollars(limit)
+            ));
         }
-        over(self.work_ms, spent.work_ms)
-            .map(|limit| format!("{} s of {} s at work are spent", spent.work_ms / 1000, limit / 1000))
+        over(self.work_ms, spent.work_ms).map(|limit| {
+            format!("{} s of {} s at work are spent", spent.work_ms / 1000, limit / 1000)
+        })
     }
 }
 
-/// In cents, and finer where that would say nothing.
+/// In cents, with more digits for smaller amounts.
 pub fn dollars(microdollars: u64) -> String {
     const CENT: u64 = 10_000;
     if (1..CENT).contains(&microdollars) {
@@ -204,27 +256,42 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_says_which_limit_is_reached() {
-        let spent = Spent { tokens: 900, microdollars: 1_250_000, work_ms: 61_000, ..Spent::default() };
+    fn a_budget_names_the_exceeded_limit() {
+        let spent =
+            Spent { tokens: 900, microdollars: 1_250_000, work_ms: 61_000, ..Spent::default() };
         let check = |budget: Budget, words: Option<&str>| {
             assert_eq!(budget.exceeded_by(&spent).as_deref(), words);
         };
         check(Budget::default(), None);
         check(Budget { tokens: Some(901), ..Budget::default() }, None);
-        check(Budget { tokens: Some(900), ..Budget::default() }, Some("900 of 900 tokens are spent"));
-        check(Budget { microdollars: Some(1_000_000), ..Budget::default() }, Some("$1.25 of $1.00 are spent"));
-        check(Budget { work_ms: Some(60_000), ..Budget::default() }, Some("61 s of 60 s at work are spent"));
+        check(
+            Budget { tokens: Some(900), ..Budget::default() },
+            Some("900 of 900 tokens are spent"),
+        );
+        check(
+            Budget { microdollars: Some(1_000_000), ..Budget::default() },
+            Some("$1.25 of $1.00 are spent"),
+        );
+        check(
+            Budget { work_ms: Some(60_000), ..Budget::default() },
+            Some("61 s of 60 s at work are spent"),
+        );
     }
 
     #[test]
-    fn turns_of_unknown_cost_are_told_beside_the_dollars() {
+    fn reports_turns_of_unknown_cost_next_to_the_dollars() {
         let budget = Budget { microdollars: Some(1_000_000), ..Budget::default() };
         for (unknown_turns, unpriced_turns, words) in [
             (0, 0, "$1.25 of $1.00 are spent"),
             (1, 0, "$1.25 of $1.00 are spent, and 1 turn of unknown cost"),
             (1, 2, "$1.25 of $1.00 are spent, and 3 turns of unknown cost"),
         ] {
-            let spent = Spent { microdollars: 1_250_000, unknown_turns, unpriced_turns, ..Spent::default() };
+            let spent = Spent {
+                microdollars: 1_250_000,
+                unknown_turns,
+                unpriced_turns,
+                ..Spent::default()
+            };
             assert_eq!(budget.exceeded_by(&spent).as_deref(), Some(words));
         }
     }

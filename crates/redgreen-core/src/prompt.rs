@@ -1,5 +1,6 @@
-//! What a model is told: who it is, what it is to do, and the evidence, each part with a limit of its own. The words are
-//! the files beside this one. Every byte is sent again with every request of a turn, so there are few.
+//! The prompts for models: the role, the task and the evidence, each part with a size limit. The
+//! texts are in the files next to this one. They are short, because every byte is sent with every
+//! request of a turn.
 
 mod header;
 mod meant;
@@ -23,7 +24,7 @@ pub use meant::meant;
 
 const REQUEST_BYTES_MAX: usize = 16 << 10;
 const BRIEF_BYTES_MAX: usize = 64 << 10;
-/// The guards let no larger one through.
+/// The guards reject larger documents.
 const DOCUMENT_BYTES_MAX: usize = 100 << 10;
 const TROUBLE_BYTES_MAX: usize = 6 << 10;
 const DIAGNOSIS_BYTES_MAX: usize = 4 << 10;
@@ -33,48 +34,53 @@ const FILE_BYTES_MAX: usize = 8 << 10;
 const LIST_BYTES_MAX: usize = 8 << 10;
 const NOTES_BYTES_MAX: usize = 8 << 10;
 const DIFF_BYTES_MAX: usize = 24 << 10;
-/// Names of tests that are done; the list has them all.
+/// Maximum number of completed tests to name; the list has all of them.
 const DONE_MAX: usize = 20;
-/// Corrections of the list that are told; the list itself shows them all.
+/// Maximum number of corrections to name; the list shows all of them.
 const REMARKS_MAX: usize = 10;
-/// Bytes of JSON and code to a token, on the low side: a guess that is too high only makes us careful.
+/// Bytes of JSON and code per token. A low value overestimates the tokens, which is the safe side.
 const BYTES_PER_TOKEN: u64 = 3;
 
-/// What is known beside the assignment.
+/// Information besides the assignment.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence<'a> {
-    /// What the tests showed when they were run last and counted.
+    /// The last test run that counted.
     pub report: Option<&'a Report>,
-    /// Files of the worktree worth showing at once; those that do not exist have no text.
+    /// Files of the worktree to show immediately; missing files have no text.
     pub files: Vec<(String, Option<String>)>,
-    /// What the project tells everyone who works on it, such as its AGENTS.md.
+    /// Project instructions, such as AGENTS.md.
     pub notes: Vec<(String, String)>,
-    /// A conversation of this very turn that became too long.
+    /// An earlier conversation of this turn that became too long.
     pub earlier: Option<Earlier>,
 }
 
 /// The facts that outlive a conversation.
 #[derive(Clone, Debug, Default)]
 pub struct Earlier {
-    /// What the turn changed so far.
+    /// The changes of the turn so far.
     pub changes: String,
-    /// The last thing the tests said.
+    /// The last test results.
     pub tests: Option<String>,
 }
 
-/// Who the model is, and how it hands in its work.
+/// The system prompt: the role, and how to submit the work.
 pub fn system(assignment: &Assignment, tools: bool) -> String {
     let everyone = include_str!("prompt/everyone.md").trim_end();
-    let withheld = if assignment.withhold && tools { include_str!("prompt/withheld.md") } else { "" };
+    let withheld =
+        if assignment.withhold && tools { include_str!("prompt/withheld.md") } else { "" };
     let own = match (assignment.role, tools) {
         (role, false) => without_tools(role, assignment.is_batch()),
         (Role::Test, true) if assignment.is_batch() => include_str!("prompt/tests-at-once.md"),
         (role, true) => task(role),
     };
-    [everyone, own.trim_end(), withheld.trim_end()].map(str::trim_end).join("\n").trim_end().to_owned()
+    [everyone, own.trim_end(), withheld.trim_end()]
+        .map(str::trim_end)
+        .join("\n")
+        .trim_end()
+        .to_owned()
 }
 
-/// What a role is there for, one test at a time.
+/// The task of a role, one test at a time.
 pub fn task(role: Role) -> &'static str {
     match role {
         Role::TestList => include_str!("prompt/test-list.md"),
@@ -85,7 +91,7 @@ pub fn task(role: Role) -> &'static str {
     }
 }
 
-/// For a model that cannot call tools: what it would do with them, it shows.
+/// The task for a model without tools: it shows what it would do with them.
 fn without_tools(role: Role, is_batch: bool) -> &'static str {
     match role {
         Role::Test if is_batch => include_str!("prompt/without-tools/tests-at-once.md"),
@@ -120,7 +126,8 @@ pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
         }
     }
     if let Some(messages) = steer::shown(&assignment.messages) {
-        writeln!(text, "{USER_SAYS}\n{}", digest::head_and_tail(&messages, MESSAGES_BYTES_MAX)).ok();
+        writeln!(text, "{USER_SAYS}\n{}", digest::head_and_tail(&messages, MESSAGES_BYTES_MAX))
+            .ok();
     }
     text.push_str(&progress(assignment));
     for remark in assignment.remarks.iter().take(REMARKS_MAX) {
@@ -159,7 +166,7 @@ pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
     secret::cut(&text)
 }
 
-/// Said once to a model that stops although its task cannot be done; `None` when it may stop.
+/// A one-time reminder for a model that stops before its task can be done; `None` if it may stop.
 pub fn reminder(assignment: &Assignment, answer: &str, edited: bool) -> Option<String> {
     match assignment.role {
         Role::TestList if !test_list::is_answer(answer) => {
@@ -174,15 +181,15 @@ pub fn reminder(assignment: &Assignment, answer: &str, edited: bool) -> Option<S
     }
 }
 
-/// About how many tokens a request will be counted as.
+/// An estimate of a request's tokens.
 pub fn tokens(request: &Request) -> u64 {
     let tools = serde_json::to_string(&request.tools).map_or(0, |text| text.len());
     let messages = serde_json::to_string(&request.messages).map_or(0, |text| text.len());
     u64::try_from(request.system.len() + tools + messages).unwrap_or(u64::MAX) / BYTES_PER_TOKEN
 }
 
-/// Which files a role is shown at once, so that it need not ask for them. Tests that were written at once have no file
-/// that the plan could name; they are given.
+/// The files to show a role immediately, so that it need not request them. Tests written at once
+/// have no file that the plan could name, so they are passed in.
 pub fn shown(assignment: &Assignment, tests: &[String]) -> Vec<String> {
     let mut paths = match assignment.role {
         Role::TestList => vec![test_list::FILE.to_owned()],
@@ -190,13 +197,17 @@ pub fn shown(assignment: &Assignment, tests: &[String]) -> Vec<String> {
         Role::Test | Role::Refactor => Vec::new(),
     };
     if let Some(test) = &assignment.current {
-        paths.extend([test.test_file.clone(), test.impl_file.clone()].into_iter().filter(|path| !path.is_empty()));
+        paths.extend(
+            [test.test_file.clone(), test.impl_file.clone()]
+                .into_iter()
+                .filter(|path| !path.is_empty()),
+        );
     }
     paths.dedup();
     paths
 }
 
-/// The tests of an earlier state help whoever has to make them pass, or to see why they do not.
+/// The test results of an earlier state help to make tests pass, or to see why they fail.
 fn wants_report(assignment: &Assignment) -> bool {
     match assignment.role {
         Role::Implementing => assignment.trouble.is_none(),
@@ -213,16 +224,21 @@ fn progress(assignment: &Assignment) -> String {
         }
     } else if !assignment.completed.is_empty() {
         let skipped = assignment.completed.len().saturating_sub(DONE_MAX);
-        let done: Vec<&str> = assignment.completed.iter().skip(skipped).map(String::as_str).collect();
-        writeln!(text, "Done before: {}", digest::head_and_tail(&done.join("; "), LIST_BYTES_MAX)).ok();
+        let done: Vec<&str> =
+            assignment.completed.iter().skip(skipped).map(String::as_str).collect();
+        writeln!(text, "Done before: {}", digest::head_and_tail(&done.join("; "), LIST_BYTES_MAX))
+            .ok();
     }
     text
 }
 
-/// The first lines of a test file that is yet to be written: a weak model gets imports wrong more often than tests.
+/// The first lines of a new test file: a weak model gets imports wrong more often than tests.
 fn prepared(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
-    let (Role::Test, Some(test)) = (assignment.role, &assignment.current) else { return String::new() };
-    let is_new = evidence.files.iter().any(|(path, content)| *path == test.test_file && content.is_none());
+    let (Role::Test, Some(test)) = (assignment.role, &assignment.current) else {
+        return String::new();
+    };
+    let is_new =
+        evidence.files.iter().any(|(path, content)| *path == test.test_file && content.is_none());
     match header::of(&test.test_file, &test.impl_file).filter(|_| is_new) {
         Some(header) => format!("Begin it like this:\n{header}\n"),
         None => String::new(),
@@ -234,7 +250,8 @@ fn part(text: &mut String, name: &str, content: &str, bytes_max: usize) {
 }
 
 fn file(text: &mut String, path: &str, content: &str, bytes_max: usize) {
-    writeln!(text, "--- {path}\n{}\n---", digest::head_and_tail(content.trim_end(), bytes_max)).ok();
+    writeln!(text, "--- {path}\n{}\n---", digest::head_and_tail(content.trim_end(), bytes_max))
+        .ok();
 }
 
 #[cfg(test)]

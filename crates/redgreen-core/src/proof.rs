@@ -1,14 +1,15 @@
 //! Whether the tests of a range of commits prove its code.
 //!
-//! A range is taken apart into its tests and its code (`parts`): between the base and the head stands a third tree, the
-//! base with the tests of the head. The judge decides as it always does: the way from the base to that tree is a RED, the
-//! way from there to the head a GREEN, or a REFACTOR where nothing fails. Then the changed lines are put back as they
-//! were, and faults are put into them (`faults`), to see which test notices.
+//! The range is split into tests and code (`parts`). A third tree is the base with the tests of the
+//! head. The judge applies its usual rules: the step from the base to the third tree must be a RED;
+//! the step from there to the head must be a GREEN, or a REFACTOR if nothing fails. Then redgreen
+//! reverts the changed lines and inserts mutants (`mutants`) to see which tests fail.
 //!
-//! What was seen is [`Evidence`]; [`conclude`] says what it proves. There are no rules here but what the policy asks for.
+//! [`Evidence`] is the observation, and [`conclude`] says what it proves. The only rules here are
+//! those of the policy.
 
-pub mod faults;
 mod merge;
+pub mod mutants;
 pub mod parts;
 pub mod policy;
 pub mod range;
@@ -20,46 +21,46 @@ use serde::{Deserialize, Serialize};
 use crate::phase::JudgedPhase;
 use crate::verdict::{Code, Decision, Made, Reason};
 
-pub use faults::{Fault, Hunk, Noticed};
 pub use merge::{Shard, merge};
+pub use mutants::{Hunk, Killed, Mutant};
 pub use policy::Policy;
 pub use tests_seen::{Without, tests_seen, unseen};
 
-/// Of all reasons of one kind, so many are told; the rest is counted.
+/// The maximum number of reasons of one kind. The rest is counted.
 const REASONS_MAX: usize = 12;
-/// Tests that are named for a hunk.
+/// The maximum number of tests to list for a hunk.
 const NAMED_MAX: usize = 5;
 
-/// What was seen of a range.
+/// The observations about a range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Evidence {
     /// Commits.
     pub base: String,
     pub head: String,
-    /// What the judge said of the parts of the range, in that order.
+    /// The verdicts of the judge on the parts of the range, in order.
     pub steps: Vec<Judged>,
-    /// Tests that are new or changed.
+    /// New or changed tests.
     pub tests: Vec<TestSeen>,
-    /// Tests that were there before and are gone or replaced.
+    /// Removed or replaced tests.
     pub removed: Vec<String>,
-    /// Changed places of the code.
+    /// Changed places in the code.
     pub hunks: Vec<Hunk>,
-    pub faults: Vec<Fault>,
-    /// Pairs of commits that say of themselves that they are RED and GREEN.
+    pub mutants: Vec<Mutant>,
+    /// Pairs of commits whose messages say that they are RED and GREEN.
     pub commits: Vec<Pair>,
     pub policy: Policy,
-    /// What the policy let pass.
+    /// Exceptions that the policy allows.
     pub exempted: Vec<Exempted>,
-    /// What nobody looked at, and why.
+    /// What was not checked, and why.
     pub not_verified: Vec<String>,
-    /// Why nothing can be said at all.
+    /// Why there is no result at all.
     pub inconclusive: Option<Reason>,
     pub shard: Option<Shard>,
-    /// How the tests were run, and fenced in.
+    /// How the tests ran, and in which sandbox.
     pub ran: String,
     pub fence: String,
-    /// Milliseconds: of the tests, and of redgreen itself.
+    /// Milliseconds in tests, and in redgreen itself.
     pub tests_ms: u64,
     pub own_ms: u64,
 }
@@ -69,7 +70,7 @@ pub struct Evidence {
 #[serde(rename_all = "camelCase")]
 pub struct Judged {
     pub phase: JudgedPhase,
-    /// What was judged, for a person.
+    /// A description of the judged part.
     pub what: String,
     pub decision: Decision,
     pub reasons: Vec<Reason>,
@@ -88,7 +89,7 @@ pub struct Pair {
     pub steps: Vec<Judged>,
 }
 
-/// A test that the range adds or changes, and how it ended.
+/// A test that the range adds or changes, and its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TestSeen {
@@ -107,9 +108,9 @@ pub struct TestSeen {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exempted {
-    /// What would have been held against the range.
+    /// The problem that the policy exempts.
     pub what: String,
-    /// As the policy says it.
+    /// The reason in the policy.
     pub reason: String,
 }
 
@@ -118,7 +119,7 @@ pub struct Exempted {
 pub enum Outcome {
     Proven,
     Refuted,
-    /// Could not find out.
+    /// redgreen could not decide.
     Inconclusive,
 }
 
@@ -126,18 +127,18 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// Fails without the change, for what it asks, and passes with it.
+    /// Fails without the change because of its assertion, and passes with it.
     Proven,
-    /// Fails without the change because something is not there yet, and notices a fault in it.
+    /// Fails without the change because something is missing, and kills a mutant in it.
     ProvenByMutant,
-    /// Passes without the change too, and notices a fault in the code.
+    /// Passes without the change, and kills a mutant in the code.
     Characterises,
-    /// Notices nothing that was tried.
+    /// Detects nothing that was tried.
     DoesNotDiscriminate,
     Skipped,
     /// Does not pass with the change.
     Fails,
-    /// No fault could be tried.
+    /// No mutant could be tried.
     NotTried,
 }
 
@@ -155,16 +156,16 @@ impl Class {
     }
 }
 
-/// What the tests say of a changed place.
+/// The status of a changed place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// A test fails when the change is taken back, or when a fault is put there.
+    /// A test fails when the change is reverted, or when a mutant is inserted.
     Tested,
-    /// No test notices.
+    /// No test fails.
     NoTest,
     NotTried,
-    /// The policy asks for no test there.
+    /// The policy requires no test.
     Exempt,
 }
 
@@ -179,13 +180,13 @@ impl Standing {
     }
 }
 
-/// The answer: the published JSON, version 1.
+/// The result: the published JSON, version 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Proof {
     pub version: u32,
     pub outcome: Outcome,
-    /// What is held against the range, or why nothing is known.
+    /// The problems of the range, or why the result is unknown.
     pub reasons: Vec<Reason>,
     pub tests: Vec<TestProof>,
     pub code: Vec<HunkProof>,
@@ -203,9 +204,9 @@ pub struct TestProof {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
     pub class: Class,
-    /// In a sentence.
+    /// One sentence.
     pub why: String,
-    /// Faults that it noticed.
+    /// The number of mutants that it killed.
     pub killed: usize,
 }
 
@@ -216,58 +217,71 @@ pub struct HunkProof {
     pub first: u32,
     pub last: u32,
     pub standing: Standing,
-    /// Some of the tests that notice.
+    /// Some of the tests that detect it.
     pub tests: Vec<String>,
     pub killed: usize,
     pub survived: usize,
 }
 
 impl Proof {
-    /// How many faults were tried, and how many of them were noticed.
+    /// How many mutants were tried, and how many were killed.
     pub fn kill_rate(&self) -> (usize, usize) {
-        let counted = self.evidence.faults.iter().filter(|fault| fault.hunk.is_some());
-        counted.fold((0, 0), |(killed, tried), fault| match fault.noticed {
-            Noticed::By(_) => (killed + 1, tried + 1),
-            Noticed::ByNone => (killed, tried + 1),
-            Noticed::NotTried | Noticed::DoesNotBuild => (killed, tried),
+        let counted = self.evidence.mutants.iter().filter(|mutant| mutant.hunk.is_some());
+        counted.fold((0, 0), |(killed, tried), mutant| match mutant.killed {
+            Killed::By(_) => (killed + 1, tried + 1),
+            Killed::ByNone => (killed, tried + 1),
+            Killed::NotTried | Killed::DoesNotBuild => (killed, tried),
         })
     }
 
-    /// What was found, in one sentence.
+    /// The result in one sentence.
     pub fn sentence(&self) -> String {
         let (tests, hunks) = (self.tests.len(), self.code.len());
         let changed = match (tests, hunks) {
-            // What the judge refuses is not taken apart any further, and not all that it looks at is a test or code.
+            // If the judge refuses, tests and code are not examined further, and some judged files
+            // are neither.
             (0, 0) if !self.evidence.steps.is_empty() => String::new(),
             (0, 0) => "no test and no code changed: ".to_owned(),
-            (0, _) => format!("{} changed, and no test: ", places(hunks)),
-            (_, 0) => format!("{} changed, and no code: ", count(tests, "test")),
+            (0, _) => format!("{} changed, but no test: ", places(hunks)),
+            (_, 0) => format!("{} changed, but no code: ", count(tests, "test")),
             _ => format!("{} and {} changed: ", count(tests, "test"), places(hunks)),
         };
         match self.outcome {
-            Outcome::Proven if self.tests.iter().any(|test| test.class <= Class::ProvenByMutant) => {
-                format!("{changed}the tests fail without the change, pass with it, and nothing else broke")
+            Outcome::Proven
+                if self.tests.iter().any(|test| test.class <= Class::ProvenByMutant) =>
+            {
+                format!(
+                    "{changed}the tests fail without the change, pass with it, and nothing else broke"
+                )
             }
-            Outcome::Proven if hunks > 0 => format!("{changed}what the tests ask for is as it was"),
+            Outcome::Proven if hunks > 0 => {
+                format!("{changed}the tests check what they checked before")
+            }
             Outcome::Proven => format!("{changed}nothing broke"),
             Outcome::Refuted => format!("{changed}the tests do not prove the change"),
-            Outcome::Inconclusive => "it could not be found out whether the tests prove the change".to_owned(),
+            Outcome::Inconclusive => "cannot tell whether the tests prove the change".to_owned(),
         }
     }
 }
 
 fn places(count_of: usize) -> String {
-    if count_of == 1 { "1 place of the code".to_owned() } else { format!("{count_of} places of the code") }
+    if count_of == 1 {
+        "1 place in the code".to_owned()
+    } else {
+        format!("{count_of} places in the code")
+    }
 }
 
 fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// What the evidence proves.
+/// Decides what the evidence proves.
 pub fn conclude(evidence: Evidence) -> Proof {
-    let tests: Vec<TestProof> = evidence.tests.iter().map(|test| test_proof(test, &evidence.faults)).collect();
-    let code: Vec<HunkProof> = (0..).zip(&evidence.hunks).map(|(at, hunk)| hunk_proof(at, hunk, &evidence)).collect();
+    let tests: Vec<TestProof> =
+        evidence.tests.iter().map(|test| test_proof(test, &evidence.mutants)).collect();
+    let code: Vec<HunkProof> =
+        (0..).zip(&evidence.hunks).map(|(at, hunk)| hunk_proof(at, hunk, &evidence)).collect();
     let mut exempted = evidence.exempted.clone();
     let mut against = Vec::new();
     let steps = evidence.steps.iter().chain(evidence.commits.iter().flat_map(|pair| &pair.steps));
@@ -288,7 +302,16 @@ pub fn conclude(evidence: Evidence) -> Proof {
         (true, false) => (Outcome::Inconclusive, open),
         (true, true) => (Outcome::Proven, Vec::new()),
     };
-    Proof { version: 1, outcome, reasons: bounded(reasons), tests, code, exempted, not_verified, evidence }
+    Proof {
+        version: 1,
+        outcome,
+        reasons: bounded(reasons),
+        tests,
+        code,
+        exempted,
+        not_verified,
+        evidence,
+    }
 }
 
 /// Each reason once, the first ones of each code.
@@ -308,34 +331,40 @@ fn bounded(reasons: Vec<Reason>) -> Vec<Reason> {
             more.push((reason.code, 1));
         }
     }
-    kept.extend(more.into_iter().map(|(code, number)| Reason::new(code, format!("and {number} more"))));
+    kept.extend(
+        more.into_iter().map(|(code, number)| Reason::new(code, format!("and {number} more"))),
+    );
     kept
 }
 
-fn test_proof(test: &TestSeen, faults: &[Fault]) -> TestProof {
-    let noticed = |fault: &&Fault| matches!(&fault.noticed, Noticed::By(tests) if tests.contains(&test.id));
-    let kills: Vec<&Fault> = faults.iter().filter(noticed).collect();
-    let was_tried = faults.iter().any(|fault| fault.was_tried_with(&test.id));
-    let first = kills.first().map_or(String::new(), |fault| fault.what.clone());
+fn test_proof(test: &TestSeen, mutants: &[Mutant]) -> TestProof {
+    let killed =
+        |mutant: &&Mutant| matches!(&mutant.killed, Killed::By(tests) if tests.contains(&test.id));
+    let kills: Vec<&Mutant> = mutants.iter().filter(killed).collect();
+    let was_tried = mutants.iter().any(|mutant| mutant.was_tried_with(&test.id));
+    let first = kills.first().map_or(String::new(), |mutant| mutant.what.clone());
     let (class, why) = match (&test.without, kills.is_empty()) {
-        _ if test.is_skipped => (Class::Skipped, "is skipped, and asks for nothing".to_owned()),
+        _ if test.is_skipped => (Class::Skipped, "is skipped, so it checks nothing".to_owned()),
         _ if !test.passes => (Class::Fails, "does not pass with the change".to_owned()),
-        (Without::Fails { message, .. }, _) => (Class::Proven, format!("without the change: {message}")),
+        (Without::Fails { message, .. }, _) => {
+            (Class::Proven, format!("without the change: {message}"))
+        }
         (Without::Missing { message }, false) => {
-            (Class::ProvenByMutant, format!("without the change: {message}; it notices: {first}"))
+            (Class::ProvenByMutant, format!("without the change: {message}; it detects: {first}"))
         }
         (Without::Passes, false) => {
-            (Class::Characterises, format!("passes without the change too; it notices: {first}"))
+            (Class::Characterises, format!("passes without the change; it detects: {first}"))
         }
         (Without::Missing { message }, true) if was_tried => {
-            let why = format!("without the change: {message}; with the change it notices no fault in it");
+            let why = format!("without the change: {message}; with the change, it kills no mutant");
             (Class::DoesNotDiscriminate, why)
         }
-        (Without::Passes, true) if was_tried => {
-            (Class::DoesNotDiscriminate, "passes without the change too, and notices no fault".to_owned())
-        }
+        (Without::Passes, true) if was_tried => (
+            Class::DoesNotDiscriminate,
+            "passes without the change, and kills no mutant".to_owned(),
+        ),
         (Without::Missing { .. } | Without::Passes, true) => {
-            (Class::NotTried, "no fault could be tried that it would have to notice".to_owned())
+            (Class::NotTried, "no mutant could be tried that the test should detect".to_owned())
         }
     };
     let (id, file) = (test.id.clone(), test.file.clone());
@@ -343,16 +372,18 @@ fn test_proof(test: &TestSeen, faults: &[Fault]) -> TestProof {
 }
 
 fn hunk_proof(at: usize, hunk: &Hunk, evidence: &Evidence) -> HunkProof {
-    let of_hunk = evidence.faults.iter().filter(|fault| fault.hunk == Some(at));
+    let of_hunk = evidence.mutants.iter().filter(|mutant| mutant.hunk == Some(at));
     let (mut tests, mut killed, mut survived) = (Vec::new(), 0, 0);
-    for fault in of_hunk {
-        match &fault.noticed {
-            Noticed::By(by) => {
+    for mutant in of_hunk {
+        match &mutant.killed {
+            Killed::By(by) => {
                 killed += 1;
-                tests.extend(by.iter().filter(|test| !tests.contains(*test)).cloned().collect::<Vec<_>>());
+                tests.extend(
+                    by.iter().filter(|test| !tests.contains(*test)).cloned().collect::<Vec<_>>(),
+                );
             }
-            Noticed::ByNone => survived += 1,
-            Noticed::NotTried | Noticed::DoesNotBuild => {}
+            Killed::ByNone => survived += 1,
+            Killed::NotTried | Killed::DoesNotBuild => {}
         }
     }
     tests.truncate(NAMED_MAX);
@@ -362,10 +393,18 @@ fn hunk_proof(at: usize, hunk: &Hunk, evidence: &Evidence) -> HunkProof {
         (0, _) => Standing::NoTest,
         _ => Standing::Tested,
     };
-    HunkProof { file: hunk.file.clone(), first: hunk.first, last: hunk.last, standing, tests, killed, survived }
+    HunkProof {
+        file: hunk.file.clone(),
+        first: hunk.first,
+        last: hunk.last,
+        standing,
+        tests,
+        killed,
+        survived,
+    }
 }
 
-/// Tests whose class is not one that the policy asks for.
+/// Tests whose class the policy does not accept.
 fn classes(policy: &Policy, tests: &[TestProof], exempted: &mut Vec<Exempted>) -> Vec<Reason> {
     let mut reasons = Vec::new();
     for test in tests.iter().filter(|test| !policy.allows(test.class)) {
@@ -380,20 +419,27 @@ fn classes(policy: &Policy, tests: &[TestProof], exempted: &mut Vec<Exempted>) -
         };
         let sentence = format!("{}: {}", test.id, test.why);
         match policy.exemption(test.file.as_deref(), Some(&test.id)) {
-            Some(exemption) => exempted.push(Exempted { what: sentence, reason: exemption.reason.clone() }),
+            Some(exemption) => {
+                exempted.push(Exempted { what: sentence, reason: exemption.reason.clone() });
+            }
             None => {
-                reasons.push(Reason::new(code, sentence).test(&test.id).place(test.file.as_deref(), test.line));
+                reasons.push(
+                    Reason::new(code, sentence)
+                        .test(&test.id)
+                        .place(test.file.as_deref(), test.line),
+                );
             }
         }
     }
     reasons
 }
 
-/// Changed code that no test notices, where the policy asks for tests of every place.
+/// Changed code that no test detects, if the policy requires tests for every place.
 fn untested(policy: &Policy, code: &[HunkProof]) -> Vec<Reason> {
-    let missing = code.iter().filter(|hunk| policy.every_place && hunk.standing == Standing::NoTest);
+    let missing =
+        code.iter().filter(|hunk| policy.every_place && hunk.standing == Standing::NoTest);
     let tell = |hunk: &HunkProof| {
-        let sentence = format!("no test notices a fault in {}", place(hunk));
+        let sentence = format!("no test kills a mutant in {}", place(hunk));
         Reason::new(Code::VerifyNoTest, sentence).place(Some(&hunk.file), Some(hunk.first))
     };
     missing.map(tell).collect()
@@ -408,39 +454,47 @@ fn place(hunk: &HunkProof) -> String {
 }
 
 fn kills(evidence: &Evidence) -> Option<Reason> {
-    let counted = evidence.faults.iter().filter(|fault| fault.hunk.is_some());
-    let tried = counted.clone().filter(|fault| matches!(fault.noticed, Noticed::By(_) | Noticed::ByNone)).count();
-    let killed = counted.filter(|fault| matches!(fault.noticed, Noticed::By(_))).count();
+    let counted = evidence.mutants.iter().filter(|mutant| mutant.hunk.is_some());
+    let tried = counted
+        .clone()
+        .filter(|mutant| matches!(mutant.killed, Killed::By(_) | Killed::ByNone))
+        .count();
+    let killed = counted.filter(|mutant| matches!(mutant.killed, Killed::By(_))).count();
     let percent = (killed * 100).checked_div(tried)?;
     let asked = usize::from(evidence.policy.min_kill);
-    let sentence = format!("{killed} of {tried} faults were noticed ({percent} %); the policy asks for {asked} %");
+    let sentence = format!(
+        "{killed} of {tried} mutants were killed ({percent} %); the policy requires {asked} %"
+    );
     (percent < asked).then(|| Reason::new(Code::VerifyKillRate, sentence))
 }
 
-/// What nobody came to look at, since something else was in the way.
+/// Checks that did not run because of an earlier problem.
 fn not_reached(evidence: &Evidence) -> Vec<String> {
     let mut told = Vec::new();
     if let Some(reason) = &evidence.inconclusive {
         told.push(format!("the rest of the range: {}", reason.sentence));
     }
     let is_refused = evidence.steps.iter().any(|step| step.decision == Decision::Refused);
-    if is_refused && evidence.faults.is_empty() {
-        told.push("what each test and each changed place is worth: the judge refuses the range before".to_owned());
+    if is_refused && evidence.mutants.is_empty() {
+        told.push(
+            "single tests and changed places: not examined, because the judge refuses the range"
+                .to_owned(),
+        );
     }
     let open = evidence.steps.iter().filter(|step| step.decision == Decision::Undecided);
-    told.extend(open.map(|step| format!("{}: the judge leaves it open", step.what)));
+    told.extend(open.map(|step| format!("{}: the judge is undecided", step.what)));
     told
 }
 
-/// What was seen of the range and proves nothing, for or against it.
+/// Observations that prove nothing.
 fn left_out(tests: &[TestProof], code: &[HunkProof]) -> Vec<String> {
     let mut told = Vec::new();
     let untried = code.iter().filter(|hunk| hunk.standing == Standing::NotTried);
-    told.extend(untried.map(|hunk| format!("{}: no fault could be tried there", place(hunk))));
+    told.extend(untried.map(|hunk| format!("{}: no mutant could be tried", place(hunk))));
     let unnoticed = code.iter().filter(|hunk| hunk.standing == Standing::NoTest);
-    told.extend(unnoticed.map(|hunk| format!("{}: no test notices a fault there", place(hunk))));
+    told.extend(unnoticed.map(|hunk| format!("{}: no test kills a mutant", place(hunk))));
     let exempt = code.iter().filter(|hunk| hunk.standing == Standing::Exempt);
-    told.extend(exempt.map(|hunk| format!("{}: the policy asks for no test there", place(hunk))));
+    told.extend(exempt.map(|hunk| format!("{}: exempt by the policy", place(hunk))));
     let untried = tests.iter().filter(|test| test.class == Class::NotTried);
     told.extend(untried.map(|test| format!("{}: {}", test.id, test.why)));
     told

@@ -1,6 +1,6 @@
-//! Small models cannot work with tools in a conversation, so each request asks one small question. This module decides
-//! everything else without the model: the next box, file names, imports, and the test of a written-out example. It
-//! reaches no verdict: the judge checks the files as usual.
+//! Small models cannot work with tools in a conversation, so each request asks one small question.
+//! This module decides everything else without the model: the next box, file names, imports, and
+//! the test of a literal example. It reaches no verdict: the judge checks the files as usual.
 
 mod convention;
 mod example;
@@ -21,18 +21,18 @@ use way::Way;
 
 pub use way::ASKS_MAX;
 
-/// What is known when a question is put together.
+/// The data for a question.
 pub struct Scene<'a> {
     pub assignment: &'a Assignment,
-    /// The name of the test framework, as its row has it.
+    /// The name of the test framework, as in its row.
     pub framework: &'a str,
-    /// Every file of the project, by its path.
+    /// Paths of all files in the project.
     pub files: &'a [String],
-    /// What a file holds.
+    /// Reads a file.
     pub look: &'a dyn Fn(&str) -> Option<String>,
-    /// Tokens that the model takes at once.
+    /// The model's context window in tokens.
     pub window: u64,
-    /// The server keeps an answer to a schema.
+    /// The server enforces a schema.
     pub schemas: bool,
 }
 
@@ -40,40 +40,40 @@ pub struct Scene<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     way: Way,
-    /// Examples whose results are worked out once more.
+    /// Examples whose results the model has to compute again.
     doubted: Vec<Example>,
     pub system: String,
     pub text: String,
-    /// What the answer has to look like, where the server can see to it.
+    /// The schema of the answer, if the server enforces it.
     pub schema: Option<Value>,
     pub temperature: f32,
     pub max_tokens: u32,
 }
 
-/// What follows.
+/// The next step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Move {
-    /// It is decided: by us, or by an answer.
+    /// The turn is decided, by redgreen or by an answer.
     Decided(Decided),
     Ask(Box<Question>),
 }
 
-/// What a turn comes to.
+/// The result of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decided {
     pub files: Vec<Block>,
-    /// What the agent is taken to have said.
+    /// The answer that counts as the agent's.
     pub answer: String,
-    /// What was decided or repaired, for the transcript.
+    /// Decisions and repairs, for the transcript.
     pub remarks: Vec<String>,
 }
 
-/// Whether this turn can be put as questions: one test at a time, in a language whose customs are known.
+/// Whether this turn can use questions: one test at a time, in a language with known conventions.
 pub fn is_for(assignment: &Assignment, framework: &str, files: &[String]) -> bool {
     !assignment.is_batch() && convention::language(framework, files) != Language::Other
 }
 
-/// The next move, after so many questions of this turn.
+/// The next step, after `asked` questions in this turn.
 pub fn next(scene: &Scene<'_>, asked: u32) -> Move {
     let tries = scene.assignment.attempt.saturating_sub(1).saturating_add(asked);
     match scene.assignment.role {
@@ -82,7 +82,10 @@ pub fn next(scene: &Scene<'_>, asked: u32) -> Move {
         Role::Implementing => ask(scene, way::implementing(tries)),
         Role::Refactor => Move::Decided(Decided {
             answer: "nothing to improve".to_owned(),
-            remarks: vec!["not asked: REFACTOR is left out with small models, the green code stays".to_owned()],
+            remarks: vec![
+                "not asked: REFACTOR is left out with small models, the green code stays"
+                    .to_owned(),
+            ],
             ..Decided::default()
         }),
         Role::Diagnosis => Move::Decided(Decided {
@@ -93,10 +96,10 @@ pub fn next(scene: &Scene<'_>, asked: u32) -> Move {
     }
 }
 
-/// What an answer comes to, or why it is of no use.
+/// Evaluates an answer, or explains why it is unusable.
 ///
-/// A small model's examples are often wrong, and code cannot meet a wrong one: only those count whose results it gives
-/// twice, the second time without seeing the first.
+/// Examples of small models are often wrong, and no code can satisfy a wrong one. An example counts
+/// only if the model gives the same result twice, the second time without seeing the first.
 pub fn settle(scene: &Scene<'_>, question: &Question, answer: &str) -> Result<Move, String> {
     let decided = match question.way {
         Way::Examples { .. } => {
@@ -106,10 +109,13 @@ pub fn settle(scene: &Scene<'_>, question: &Question, answer: &str) -> Result<Mo
         Way::OnceMore => {
             let doubted = question.doubted.len();
             let agreed = example::agreed(scene, &question.doubted, answer)?;
-            let remark = format!("{} of {doubted} examples got the same result twice", agreed.len());
+            let remark =
+                format!("{} of {doubted} examples got the same result twice", agreed.len());
             let mut decided = match scene.assignment.role {
                 Role::TestList => planned(scene, agreed)?,
-                Role::Test | Role::Implementing | Role::Diagnosis | Role::Refactor => tested(scene, &agreed)?,
+                Role::Test | Role::Implementing | Role::Diagnosis | Role::Refactor => {
+                    tested(scene, &agreed)?
+                }
             };
             decided.remarks.push(remark);
             Ok(decided)
@@ -118,8 +124,9 @@ pub fn settle(scene: &Scene<'_>, question: &Question, answer: &str) -> Result<Mo
         Way::TestCode { .. } => repair::test(scene, answer),
         Way::Code { .. } => repair::code(scene, answer),
     }?;
-    let unchanged =
-        |file: &Block| (scene.look)(&file.path).is_some_and(|now| now.trim_end() == file.content.trim_end());
+    let unchanged = |file: &Block| {
+        (scene.look)(&file.path).is_some_and(|now| now.trim_end() == file.content.trim_end())
+    };
     if !decided.files.is_empty() && decided.files.iter().all(unchanged) {
         return Err("the answer is what the file holds already".to_owned());
     }
@@ -130,12 +137,16 @@ fn ask(scene: &Scene<'_>, way: Way) -> Move {
     Move::Ask(Box::new(words::question(scene, way)))
 }
 
-/// The next open box; a list from the request's own examples; a question.
+/// Chooses the next open box, else plans from the request's own examples, else asks.
 fn plan(scene: &Scene<'_>, tries: u32) -> Move {
     let list = TestList::parse(&(scene.look)(test_list::FILE).unwrap_or_default());
     if let Some(next) = list.pending().into_iter().next() {
         let remarks = vec![format!("not asked: the next open box is {next:?}")];
-        return Move::Decided(Decided { answer: choice(Some(&scene.case(&next))), remarks, ..Decided::default() });
+        return Move::Decided(Decided {
+            answer: choice(Some(&scene.case(&next))),
+            remarks,
+            ..Decided::default()
+        });
     }
     if !list.items.is_empty() {
         let remarks = vec!["not asked: every box is ticked".to_owned()];
@@ -151,7 +162,7 @@ fn plan(scene: &Scene<'_>, tries: u32) -> Move {
     }
 }
 
-/// A box for each function, with its examples.
+/// One box per function, with its examples.
 fn planned(scene: &Scene<'_>, examples: Vec<Example>) -> Result<Decided, String> {
     let mut boxes: Vec<(String, Vec<String>)> = Vec::new();
     for example in examples {
@@ -166,7 +177,7 @@ fn planned(scene: &Scene<'_>, examples: Vec<Example>) -> Result<Decided, String>
     listed(scene, &boxes)
 }
 
-/// The list with these boxes, and the first of them chosen.
+/// The list with these boxes; chooses the first.
 fn listed(scene: &Scene<'_>, boxes: &[String]) -> Result<Decided, String> {
     let first = boxes.first().ok_or("the answer holds no behaviour that can be tested")?;
     let content = boxes.iter().map(|behaviour| format!("- [ ] {behaviour}\n")).collect();
@@ -174,7 +185,7 @@ fn listed(scene: &Scene<'_>, boxes: &[String]) -> Result<Decided, String> {
     Ok(Decided { files: vec![list], answer: choice(Some(&scene.case(first))), remarks: Vec::new() })
 }
 
-/// A test of written-out examples is written by us; any other is asked for.
+/// Writes the test if the box has examples; otherwise asks for it.
 fn test(scene: &Scene<'_>, tries: u32) -> Move {
     let behaviour = scene.assignment.current.as_ref().map_or("", |test| test.description.as_str());
     let examples = example::written(behaviour);
@@ -190,12 +201,13 @@ fn test(scene: &Scene<'_>, tries: u32) -> Move {
 fn tested(scene: &Scene<'_>, examples: &[Example]) -> Result<Decided, String> {
     let test = scene.assignment.current.as_ref().ok_or("no behaviour is chosen")?;
     let now = (scene.look)(&test.test_file);
-    let content = example::test(scene, test, examples, now.as_deref()).ok_or("no example can be made a test")?;
+    let content = example::test(scene, test, examples, now.as_deref())
+        .ok_or("no example can be made a test")?;
     let file = Block { path: test.test_file.clone(), content };
     Ok(Decided { files: vec![file], ..Decided::default() })
 }
 
-/// What a planner answers.
+/// The answer format of a planner.
 fn choice(test: Option<&TestCase>) -> String {
     serde_json::json!({ "currentTest": test }).to_string()
 }
@@ -205,7 +217,7 @@ impl Scene<'_> {
         convention::language(self.framework, self.files)
     }
 
-    /// A behaviour with the files that the project's customs give it.
+    /// Assigns files to a behaviour by the project's conventions.
     fn case(&self, behaviour: &str) -> TestCase {
         let (test_file, impl_file) = convention::files(self, behaviour);
         TestCase { description: behaviour.to_owned(), test_file, impl_file }

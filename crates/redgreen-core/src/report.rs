@@ -1,7 +1,8 @@
-//! What one run of the tests showed, in one form for every framework.
+//! The result of one test run, in one form for all frameworks.
 //!
-//! A run counts only if it says it finished, every planned test has a result, and the report is of this run. The
-//! parsers in `framework` fill in what they saw; [`Report::conclude`] alone says what it amounts to.
+//! A run counts only if it reports its end, every planned test has a result, and the report belongs
+//! to this run. The parsers in `framework` fill in the data; only [`Report::conclude`] decides the
+//! outcome.
 
 pub mod decisive;
 mod flag;
@@ -25,40 +26,43 @@ use crate::framework::{self, Identity};
 pub struct Report {
     /// The framework's name, such as `pytest`.
     pub runner: String,
-    /// What was run, as a person would type it.
+    /// The command as a user would type it.
     pub command: String,
     pub exit: Exit,
     pub wall_ms: u64,
-    /// The run itself said that it came to its end.
+    /// The run itself reported its end.
     pub finished: bool,
     pub outcome: Outcome,
-    /// What the exit code alone decides, where a framework gives it one meaning; no report can say otherwise.
+    /// The outcome that the exit code alone decides, for codes with only one meaning. No report can
+    /// override it.
     #[serde(skip)]
     pub decided: Option<Outcome>,
-    /// Which stages the run went through, in order, and how each ended; their diagnostics are the load errors.
+    /// The stages of the run, in order, and their results; their diagnostics are the load errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<StageEnd>,
-    /// The tests the runner said it would run; `None` when it cannot say.
+    /// The tests that the runner planned to run; `None` if it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<Vec<String>>,
     pub tests: Vec<Test>,
     /// Files (or crates) that could not be built or loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub load_errors: Vec<LoadError>,
-    /// Of an accepted RED: what does not load until the code is there. Told like the others, and excuses nothing.
+    /// Of an accepted RED: files that do not load until the code exists. Reported like other load
+    /// errors, but they excuse nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owed: Vec<LoadError>,
-    /// Failures that belong to no test: hooks, unhandled errors, thresholds.
+    /// Failures outside of tests: hooks, unhandled errors, thresholds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors_outside: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
-    /// The end of what the runner printed, for a person; never read for a verdict.
+    /// The end of the runner's output, for the user; never used for a verdict.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub output_tail: String,
 }
 
-/// How the id of the one test begins whose outcome is a command's exit code, because there is nothing else to go by.
+/// The id prefix of the single test whose outcome is a command's exit code, used if there is no
+/// other result.
 pub const EXIT_CODE_ONLY: &str = "exit code only: ";
 
 /// How the process ended.
@@ -69,7 +73,7 @@ pub enum Exit {
     NotStarted,
     Code(i32),
     Signal(i32),
-    /// Our own time limit was reached and the process group was killed.
+    /// Our time limit was reached and the process group was killed.
     TimedOut,
 }
 
@@ -84,7 +88,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// What the run amounts to.
+/// The overall result of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -100,7 +104,7 @@ pub enum Outcome {
     UsageError,
 }
 
-/// A stage of a run: what it builds, what it loads, what it runs.
+/// A stage of a run: building, loading or running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
@@ -118,7 +122,7 @@ pub struct StageEnd {
     pub ok: bool,
 }
 
-/// One test's result. `id` is the runner's own, good for running it again.
+/// The result of one test. `id` is the runner's own and can be used to rerun it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Test {
@@ -134,13 +138,13 @@ pub struct Test {
     pub exception: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<f64>,
-    /// It broke before or after its own body: in a fixture or a hook.
+    /// It failed before or after its own body: in a fixture or a hook.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
 }
 
 impl Test {
-    /// A test of which no more is known than how it ended.
+    /// A test with only an id and a status.
     pub fn new(id: impl Into<String>, status: Status) -> Test {
         Test {
             id: id.into(),
@@ -154,19 +158,19 @@ impl Test {
         }
     }
 
-    /// What its id says of it.
+    /// The parsed id.
     pub fn identity(&self) -> Identity<'_> {
         framework::identity(&self.id)
     }
 
-    /// Whether it is in that file, as far as can be told. The file of a failure may be the code that it failed in, so the id
-    /// is asked as well.
+    /// Whether the test is in this file, as far as is known. The file of a failure can be the code
+    /// that failed, so the id is checked as well.
     pub fn is_in(&self, path: &str) -> bool {
         self.file.as_deref() == Some(path) || self.identity().is_in(path) == Some(true)
     }
 }
 
-/// Ordered from best to worst, so that of two results for one id the greater one holds.
+/// Ordered from best to worst, so that the greater of two results for one id counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
@@ -177,7 +181,7 @@ pub enum Status {
     NotRun,
     Flaky,
     Xpassed,
-    /// An assertion did not hold.
+    /// An assertion failed.
     Failed,
     /// Another exception, or a hook.
     Errored,
@@ -186,7 +190,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The test ran and said no.
+    /// The test ran and failed.
     pub fn is_failure(self) -> bool {
         match self {
             Status::Failed | Status::Errored | Status::TimedOut | Status::Crashed => true,
@@ -200,7 +204,7 @@ impl Status {
         }
     }
 
-    /// The test was not really run.
+    /// The test did not really run.
     pub fn is_idle(self) -> bool {
         match self {
             Status::Todo | Status::Skipped | Status::NotRun => true,
@@ -231,7 +235,7 @@ pub struct LoadError {
 }
 
 impl LoadError {
-    /// `src/lib.rs:3: mismatched types`
+    /// For example `src/lib.rs:3: mismatched types`.
     pub fn line_of_its_own(&self) -> String {
         let file = self.file.as_deref().unwrap_or("the build");
         let line = self.line.map_or_else(String::new, |line| format!(":{line}"));
@@ -247,13 +251,13 @@ pub enum LoadErrorKind {
     Other,
 }
 
-/// How many tests ended how.
+/// The number of tests by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     pub passed: usize,
     pub failed: usize,
-    /// Neither passed nor failed: skipped, to do, expected to fail, flaky.
+    /// Neither passed nor failed: skipped, todo, expected to fail, flaky.
     pub skipped: usize,
     pub load_errors: usize,
 }
@@ -272,7 +276,7 @@ impl fmt::Display for Counts {
 }
 
 impl Exit {
-    /// Of two processes of one run, the end that says more.
+    /// The more informative exit of two processes of one run.
     pub fn worse(one: Exit, other: Exit) -> Exit {
         let rank = |exit: Exit| match exit {
             Exit::Code(0) => 0,
@@ -286,7 +290,7 @@ impl Exit {
 }
 
 impl LoadErrorKind {
-    /// By the words of a compiler that gives no codes.
+    /// Classifies the message of a compiler without error codes.
     pub(crate) fn of(words: &str, missing_symbol: &[&str], syntax: &[&str]) -> Self {
         let says = |known: &[&str]| known.iter().any(|word| words.contains(word));
         if says(missing_symbol) {
@@ -300,10 +304,10 @@ impl LoadErrorKind {
 }
 
 impl Report {
-    /// Whether a run can start from here: what fails now can be told from what will fail later.
+    /// Whether a run can start from here: later failures can be distinguished from current ones.
     pub fn is_baseline(&self) -> bool {
         match self.outcome {
-            // One exit code cannot show a second failure.
+            // An exit code alone cannot show a second failure.
             Outcome::Failed | Outcome::Errored => !self.has(Flag::ExitCodeAlone),
             Outcome::Passed | Outcome::Skipped | Outcome::NoTests => true,
             Outcome::DidNotCompile => !self.tests.is_empty(),
@@ -311,36 +315,54 @@ impl Report {
         }
     }
 
-    /// The runner's own words about why it did not get anywhere.
+    /// The runner's own explanation of its failure.
     pub fn own_words(&self, lines_max: usize) -> Vec<String> {
-        // What a compiler prints last says only that there was an error.
+        // The last output of a compiler only says that there was an error.
         if self.outcome == Outcome::DidNotCompile && !self.load_errors.is_empty() {
-            return self.load_errors.iter().take(lines_max).map(LoadError::line_of_its_own).collect();
+            return self
+                .load_errors
+                .iter()
+                .take(lines_max)
+                .map(LoadError::line_of_its_own)
+                .collect();
         }
-        let of_tests =
-            self.tests.iter().filter(|test| test.status.is_failure()).filter_map(|test| test.message.as_ref());
+        let of_tests = self
+            .tests
+            .iter()
+            .filter(|test| test.status.is_failure())
+            .filter_map(|test| test.message.as_ref());
         let of_files = self.load_errors.iter().map(|error| &error.message);
-        let texts = std::iter::once(&self.output_tail).chain(&self.errors_outside).chain(of_files).chain(of_tests);
+        let texts = std::iter::once(&self.output_tail)
+            .chain(&self.errors_outside)
+            .chain(of_files)
+            .chain(of_tests);
         let text = texts.into_iter().find(|text| !text.trim().is_empty());
         text.map_or_else(Vec::new, |text| decisive::decisive(text, lines_max))
     }
 
-    /// One report of several frameworks' runs in one project. A framework without a single test says nothing of the
-    /// others: its exit code is not theirs.
+    /// Merges the runs of several frameworks in one project. A framework without tests does not
+    /// affect the others, and neither does its exit code.
     pub fn merge(reports: Vec<Report>) -> Report {
         let mut reports = reports;
         if reports.len() < 2 {
             return reports.pop().unwrap_or_default();
         }
         let empty = |report: &Report| report.outcome == Outcome::NoTests;
-        let exit = reports.iter().filter(|report| !empty(report)).map(|report| report.exit).reduce(Exit::worse);
+        let exit = reports
+            .iter()
+            .filter(|report| !empty(report))
+            .map(|report| report.exit)
+            .reduce(Exit::worse);
         let join = |words: Vec<&str>, with: &str| {
             words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(with)
         };
         let mut whole = Report {
             runner: join(reports.iter().map(|report| report.runner.as_str()).collect(), "+"),
             command: join(reports.iter().map(|report| report.command.as_str()).collect(), " && "),
-            output_tail: join(reports.iter().map(|report| report.output_tail.as_str()).collect(), "\n"),
+            output_tail: join(
+                reports.iter().map(|report| report.output_tail.as_str()).collect(),
+                "\n",
+            ),
             exit: exit.unwrap_or(Exit::Code(0)),
             wall_ms: reports.iter().map(|report| report.wall_ms).sum(),
             finished: reports.iter().all(|report| report.finished),
@@ -369,7 +391,7 @@ impl Report {
         whole
     }
 
-    /// Says what the run amounts to, from all that was seen; the first rule that holds decides.
+    /// Decides the outcome from all collected data; the first matching rule wins.
     pub fn conclude(&mut self) {
         self.merge_duplicate_ids();
         self.flag_contradictions();
@@ -391,7 +413,7 @@ impl Report {
         counts
     }
 
-    /// All that did not load, whoever is to mend it.
+    /// All load errors, including owed ones.
     pub fn unloaded(&self) -> impl Iterator<Item = &LoadError> {
         self.load_errors.iter().chain(&self.owed)
     }
@@ -408,9 +430,10 @@ impl Report {
         self.flags.contains(&flag)
     }
 
-    /// The worst status of an id holds: runners report a failing subtest first and its parent's end afterwards.
+    /// Keeps the worst status of an id: runners report a failing subtest first and the end of its
+    /// parent later.
     fn merge_duplicate_ids(&mut self) {
-        // In a report that is in the order of its ids, a look at the neighbour tells.
+        // In a sorted report, duplicates are neighbours.
         if self.tests.is_sorted_by(|one, other| one.id < other.id) {
             return;
         }
@@ -437,7 +460,8 @@ impl Report {
         }
     }
 
-    /// What the load errors and the run's end say of its stages, beside what the framework noted of its build.
+    /// Derives the results of the stages from the load errors and the end of the run, in addition
+    /// to what the framework recorded.
     fn note_stages(&mut self) {
         for stage in [Stage::Build, Stage::Collect] {
             if self.load_errors.iter().any(|error| error.stage == stage) {
@@ -452,7 +476,8 @@ impl Report {
     }
 
     fn flag_contradictions(&mut self) {
-        let failures = self.tests.iter().any(|test| test.status.is_failure()) || !self.load_errors.is_empty();
+        let failures =
+            self.tests.iter().any(|test| test.status.is_failure()) || !self.load_errors.is_empty();
         if failures && self.exit == Exit::Code(0) {
             self.flag(Flag::ExitCodeContradicts);
         }
@@ -513,11 +538,12 @@ impl Report {
         if self.exit == Exit::Code(0) {
             return Outcome::Passed;
         }
-        // Either the runner was strict about a test that was expected to fail, or something outside of the tests is wrong.
+        // Either the runner is strict about a test that was expected to fail, or something outside
+        // of the tests failed.
         if any(Status::Xpassed) { Outcome::Failed } else { Outcome::Errored }
     }
 
-    /// Notes how a stage ended; of two ends of one stage the worse holds.
+    /// Records the result of a stage; the worse of two results counts.
     pub fn stage(&mut self, name: Stage, ok: bool) {
         match self.phases.iter_mut().find(|end| end.name == name) {
             Some(end) => end.ok &= ok,
@@ -528,7 +554,7 @@ impl Report {
         }
     }
 
-    /// Each flag once.
+    /// Adds a flag once.
     pub fn flag(&mut self, flag: Flag) {
         if !self.has(flag) {
             self.flags.push(flag);
@@ -537,136 +563,4 @@ impl Report {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What was seen, from the strongest to the weakest: each one decides, whatever comes after it.
-    const PRECEDENCE: [(&str, Outcome); 12] = [
-        ("our limit", Outcome::TimedOut),
-        ("usage", Outcome::UsageError),
-        ("load error alone", Outcome::DidNotCompile),
-        ("signal", Outcome::Crashed),
-        ("no finish", Outcome::Crashed),
-        ("result missing", Outcome::Crashed),
-        ("crashed", Outcome::Crashed),
-        ("timed out", Outcome::TimedOut),
-        ("load error", Outcome::DidNotCompile),
-        ("outside", Outcome::Errored),
-        ("errored", Outcome::Errored),
-        ("failed", Outcome::Failed),
-    ];
-
-    fn clean(tests: &[Status]) -> Report {
-        let tests = tests.iter().enumerate().map(|(number, &status)| Test::new(format!("t{number}"), status)).collect();
-        Report { exit: Exit::Code(0), finished: true, tests, ..Report::default() }
-    }
-
-    fn add(report: &mut Report, what: &str) {
-        match what {
-            "our limit" => report.exit = Exit::TimedOut,
-            "usage" => report.decided = Some(Outcome::UsageError),
-            "load error alone" => {
-                add(report, "load error");
-                report.tests.clear();
-            }
-            "load error" => report.load_errors.push(LoadError {
-                stage: Stage::Build,
-                file: None,
-                line: None,
-                kind: LoadErrorKind::Other,
-                code: None,
-                message: "no".to_owned(),
-            }),
-            "signal" => report.exit = Exit::Signal(9),
-            "no finish" => report.finished = false,
-            "result missing" => report.planned = Some(vec!["never".to_owned()]),
-            "outside" => report.errors_outside.push("coverage is below 85 %".to_owned()),
-            "crashed" => report.tests.push(Test::new(what, Status::Crashed)),
-            "timed out" => report.tests.push(Test::new(what, Status::TimedOut)),
-            "errored" => report.tests.push(Test::new(what, Status::Errored)),
-            "failed" => report.tests.push(Test::new(what, Status::Failed)),
-            unknown => panic!("no such sight: {unknown}"),
-        }
-    }
-
-    #[test]
-    fn the_strongest_sight_decides() {
-        for (index, (stronger, outcome)) in PRECEDENCE.into_iter().enumerate() {
-            for (weaker, _) in PRECEDENCE.into_iter().skip(index) {
-                let mut report = clean(&[Status::Passed]);
-                add(&mut report, weaker);
-                add(&mut report, stronger);
-                report.conclude();
-                assert_eq!(report.outcome, outcome, "{stronger} and {weaker}");
-            }
-        }
-    }
-
-    #[test]
-    fn without_a_failure_it_counts_what_was_run() {
-        use Status::{Flaky, NotRun, Passed, Skipped, Todo, Xfailed, Xpassed};
-        for (tests, exit, outcome) in [
-            (&[][..], 0, Outcome::NoTests),
-            (&[], 5, Outcome::NoTests),
-            (&[Skipped, Todo, NotRun], 0, Outcome::Skipped),
-            (&[NotRun], 0, Outcome::NoTests),
-            (&[Passed, Xpassed], 0, Outcome::Passed),
-            (&[Passed, Xpassed], 1, Outcome::Failed),
-            (&[Passed, Skipped, Xfailed, Flaky], 0, Outcome::Passed),
-            (&[Passed], 1, Outcome::Errored),
-        ] {
-            let mut report = clean(tests);
-            report.exit = Exit::Code(exit);
-            report.conclude();
-            assert_eq!(report.outcome, outcome, "{tests:?}, exit {exit}");
-        }
-        let counts = clean(&[Passed, Passed, Skipped, Xfailed, Flaky, Status::Errored]).counts();
-        assert_eq!(counts, Counts { passed: 2, failed: 1, skipped: 3, load_errors: 0 });
-    }
-
-    #[test]
-    fn stages_end_as_the_run_did() {
-        let ends = |report: &mut Report| {
-            report.conclude();
-            report.phases.iter().map(|end| format!("{:?} {}", end.name, end.ok)).collect::<Vec<_>>().join(", ")
-        };
-        assert_eq!(ends(&mut clean(&[Status::Passed])), "Run true");
-        let mut unbuilt = clean(&[]);
-        unbuilt.stage(Stage::Build, false);
-        assert_eq!((ends(&mut unbuilt).as_str(), unbuilt.outcome), ("Build false", Outcome::DidNotCompile));
-        let mut beside = clean(&[Status::Passed]);
-        add(&mut beside, "load error");
-        assert_eq!((ends(&mut beside).as_str(), beside.outcome), ("Build false, Run true", Outcome::DidNotCompile));
-    }
-
-    #[test]
-    fn what_does_not_agree_is_flagged() {
-        for (what, exit, flags) in [
-            ("failed", 1, &[][..]),
-            ("failed", 0, &[Flag::ExitCodeContradicts]),
-            ("load error", 0, &[Flag::ExitCodeContradicts]),
-            ("no finish", 0, &[Flag::NoFinish]),
-            ("no finish", 1, &[]),
-            ("result missing", 0, &[Flag::ResultMissing]),
-        ] {
-            let mut report = clean(&[Status::Passed]);
-            report.exit = Exit::Code(exit);
-            add(&mut report, what);
-            report.conclude();
-            report.conclude();
-            assert_eq!(report.flags, flags, "{what}, exit {exit}");
-        }
-    }
-
-    #[test]
-    fn of_two_results_for_one_test_the_worse_holds() {
-        for (first, second) in [(Status::Failed, Status::Passed), (Status::Passed, Status::Failed)] {
-            let mut report = clean(&[Status::Passed]);
-            report.tests.extend([Test::new("twice", first), Test::new("twice", second)]);
-            report.conclude();
-            assert_eq!(report.test("twice").unwrap().status, Status::Failed);
-            assert_eq!((report.tests.len(), report.outcome), (2, Outcome::Failed));
-            assert_eq!(report.flags, [Flag::DuplicateId, Flag::ExitCodeContradicts]);
-        }
-    }
-}
+mod tests;

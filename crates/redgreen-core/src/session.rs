@@ -1,5 +1,6 @@
-//! Test-driven development on the user's own checkout, where somebody else edits: which tree was accepted last, what may
-//! come next, and as what a candidate is judged. Only an accepted verdict moves a session; nothing takes a phase.
+//! TDD on the user's own checkout, where someone else edits: the last accepted tree, the possible
+//! next steps, and the phase a candidate is judged as. Only an accepted verdict advances a session;
+//! it cannot be told to change its phase.
 
 pub mod rules;
 
@@ -9,17 +10,19 @@ use crate::names::{Oid, RunId};
 use crate::phase::{JudgedPhase, Phase};
 use crate::verdict::{Code, Decision};
 
-/// The version this program writes.
+/// The version that this program writes.
 pub const VERSION: u32 = 1;
-/// As many accepted steps can be undone.
+/// Maximum number of accepted steps that can be undone.
 pub const STEPS_MAX: usize = 100;
-/// A stop is blocked this often while the files stay as they are: an agent that changes nothing will not get any further.
+/// How often a stop is blocked while the files stay unchanged: an agent that changes nothing makes
+/// no progress.
 pub const BLOCKS_MAX: u32 = 3;
-/// A stop is blocked this often since the last accepted step. Claude Code itself overrides the ninth block in a row.
+/// How often a stop is blocked since the last accepted step. Claude Code itself overrides the ninth
+/// block in a row.
 pub const BLOCKS_IN_ALL_MAX: u32 = 8;
-/// The largest record of a session that is read.
+/// Maximum size of a session record.
 pub const BYTES_MAX: u64 = 4 << 20;
-/// How much of a brief or a dispute is kept.
+/// Maximum length of a brief or a dispute.
 pub const WORDS_MAX: usize = 20_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,14 +30,14 @@ pub const WORDS_MAX: usize = 20_000;
 pub struct Session {
     pub version: u32,
     pub id: RunId,
-    /// Counts the writes: of two copies, the greater number is the newer one.
+    /// Counts the writes: of two copies, the one with the greater number is newer.
     pub revision: u64,
     pub brief: String,
     pub cycle: u32,
     pub stage: Stage,
-    /// The tree accepted last.
+    /// The last accepted tree.
     pub accepted: Oid,
-    /// The tree whose changes were committed last, or that the session began with.
+    /// The tree of the last commit, or the first tree of the session.
     pub committed: Oid,
     /// The frameworks of the project, by name.
     pub frameworks: Vec<String>,
@@ -42,14 +45,14 @@ pub struct Session {
     pub steps: Vec<Step>,
     #[serde(default)]
     pub blocks: Blocks,
-    /// The verdict on the files as they were then.
+    /// The verdict on the files at that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<Ruled>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dispute: Option<Dispute>,
 }
 
-/// What may come next.
+/// What can come next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "name")]
 pub enum Stage {
@@ -59,7 +62,7 @@ pub enum Stage {
     Green { targets: Vec<String> },
 }
 
-/// An accepted step, and where the session stood before it.
+/// An accepted step, and the state of the session before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
@@ -72,19 +75,19 @@ pub struct Step {
     pub cycle: u32,
 }
 
-/// How often a stop was blocked.
+/// Counts blocked stops.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Blocks {
     /// Since the last accepted step.
     pub in_all: u32,
-    /// With these very files.
+    /// With the same files.
     pub unchanged: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Oid>,
 }
 
-/// A verdict in short.
+/// A short form of a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ruled {
@@ -94,7 +97,7 @@ pub struct Ruled {
     pub tree: Oid,
 }
 
-/// Somebody says that a test is wrong or cannot be met. A human compares both texts.
+/// A claim that a test is wrong or cannot be satisfied. A human compares both texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Dispute {
@@ -104,18 +107,18 @@ pub struct Dispute {
     pub at: i64,
 }
 
-/// What a candidate changes, as far as it decides what it is judged as.
+/// The parts of a candidate that decide its phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
-    /// Test items are new.
+    /// There are new test items.
     pub adds_tests: bool,
     /// Test items, their helpers or their data differ.
     pub changes_tests: bool,
-    /// Code differs by more than what lets a test compile.
+    /// Code differs by more than is needed to compile a test.
     pub code: bool,
 }
 
-/// Why a record cannot be used.
+/// The reason why a record cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unreadable {
     Newer(u64),
@@ -125,7 +128,12 @@ pub enum Unreadable {
 impl std::fmt::Display for Unreadable {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Newer(version) => write!(out, "it has version {version}, and this redgreen reads up to {VERSION}"),
+            Self::Newer(version) => {
+                write!(
+                    out,
+                    "it has version {version}, but this redgreen supports versions up to {VERSION}"
+                )
+            }
             Self::Damaged(error) => write!(out, "{error}"),
         }
     }
@@ -154,14 +162,16 @@ impl Session {
         let damaged = |error: serde_json::Error| Unreadable::Damaged(error.to_string());
         let value: serde_json::Value = serde_json::from_slice(bytes).map_err(damaged)?;
         match value.get("version").and_then(serde_json::Value::as_u64) {
-            Some(version) if version > u64::from(VERSION) => return Err(Unreadable::Newer(version)),
+            Some(version) if version > u64::from(VERSION) => {
+                return Err(Unreadable::Newer(version));
+            }
             Some(_) => {}
             None => return Err(Unreadable::Damaged("missing field `version`".to_owned())),
         }
         serde_json::from_value(value).map_err(damaged)
     }
 
-    /// Takes a verdict on a tree. Only one that accepts moves the session.
+    /// Applies a verdict on a tree. Only an accepted verdict advances the session.
     pub fn apply(&mut self, ruled: Ruled, targets: &[String], at: i64) {
         if ruled.decision == Decision::Accepted {
             let step = Step {
@@ -186,33 +196,41 @@ impl Session {
         self.last = Some(ruled);
     }
 
-    /// Goes back to where it stood before the last accepted step, which is given back. The files are nobody's business here.
+    /// Returns to the state before the last accepted step and returns that step. Does not touch
+    /// files.
     pub fn undo(&mut self) -> Option<Step> {
         let step = self.steps.pop()?;
-        (self.accepted, self.stage, self.cycle) = (step.before.clone(), step.stage.clone(), step.cycle);
+        (self.accepted, self.stage, self.cycle) =
+            (step.before.clone(), step.stage.clone(), step.cycle);
         (self.last, self.dispute, self.blocks) = (None, None, Blocks::default());
         Some(step)
     }
 
-    /// Goes back to before the RED whose tests are owed: the human agrees that one of them is wrong.
+    /// Returns to the state before the RED whose tests still fail, because the human agrees that
+    /// one of them is wrong.
     pub fn drop_red(&mut self) -> Option<Step> {
         let at = self.steps.iter().rposition(|step| step.phase == JudgedPhase::Red)?;
         self.steps.truncate(at + 1);
         self.undo()
     }
 
-    /// Whether a stop with these files is blocked once more; if not, the agent is let go and the work is unproven.
+    /// Whether to block another stop with these files. If not, the agent may stop and the work is
+    /// unproven.
     pub fn blocks_stop(&mut self, tree: &Oid) -> bool {
         let same = self.blocks.tree.as_ref() == Some(tree);
         let unchanged = if same { self.blocks.unchanged } else { 0 };
         if unchanged >= BLOCKS_MAX || self.blocks.in_all >= BLOCKS_IN_ALL_MAX {
             return false;
         }
-        self.blocks = Blocks { in_all: self.blocks.in_all + 1, unchanged: unchanged + 1, tree: Some(tree.clone()) };
+        self.blocks = Blocks {
+            in_all: self.blocks.in_all + 1,
+            unchanged: unchanged + 1,
+            tree: Some(tree.clone()),
+        };
         true
     }
 
-    /// What the files amount to, in a word or two.
+    /// The standing of the files.
     pub fn standing(&self, tree: &Oid) -> Standing {
         match (&self.dispute, &self.stage) {
             (Some(_), _) => Standing::Disputed,
@@ -222,7 +240,7 @@ impl Session {
         }
     }
 
-    /// The phase that the next accepted step most likely has.
+    /// The most likely phase of the next accepted step.
     pub fn phase(&self) -> Phase {
         match self.stage {
             Stage::Open => Phase::Red,
@@ -230,30 +248,36 @@ impl Session {
         }
     }
 
-    /// What to do next, for whoever edits.
+    /// The next step, for whoever edits.
     pub fn next_step(&self) -> String {
         match (&self.dispute, &self.stage) {
-            (Some(_), _) => "a human decides about the disputed test: redgreen session resolve".to_owned(),
-            (None, Stage::Open) => "write one failing test (RED), or improve the code without changing what it does \
+            (Some(_), _) => {
+                "a human decides about the disputed test: redgreen session resolve".to_owned()
+            }
+            (None, Stage::Open) => {
+                "write one failing test (RED), or improve the code without changing what it does \
                                     (REFACTOR); then: redgreen session check"
-                .to_owned(),
+                    .to_owned()
+            }
             (None, Stage::Green { targets }) => {
                 let named = match targets.as_slice() {
                     [] => "the new tests".to_owned(),
                     [one] => one.clone(),
                     [first, rest @ ..] => format!("{first} and {} more", rest.len()),
                 };
-                format!("make {named} pass without touching tests (GREEN); then: redgreen session check")
+                format!(
+                    "make {named} pass without changing tests (GREEN); then: redgreen session check"
+                )
             }
         }
     }
 }
 
-/// What the files of a checkout are to the session.
+/// The standing of a checkout's files in the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Standing {
-    /// As accepted, and no test is owed.
+    /// As accepted, and no test has to be made to pass.
     Proven,
     /// As accepted; the tests of RED still fail.
     Owed,
@@ -262,31 +286,31 @@ pub enum Standing {
     Disputed,
 }
 
-/// As what a candidate is judged: what it changes decides, and what somebody calls it does not.
+/// The phase a candidate is judged as. Its changes decide, not what someone calls it.
 pub fn claim(stage: &Stage, touched: Touched) -> JudgedPhase {
     let Touched { adds_tests, changes_tests, code } = touched;
     match stage {
         Stage::Green { .. } => JudgedPhase::Green,
-        // Code that comes together with new tests was written before its test was accepted, and RED says so.
+        // Code that comes with new tests was written before its test was accepted; judging it as
+        // RED reports that.
         Stage::Open if adds_tests || changes_tests && !code => JudgedPhase::Red,
         Stage::Open => JudgedPhase::Refactor,
     }
 }
 
-/// As what else a candidate is judged that was refused for these reasons. Tests that only add coverage, or say the same in
-/// another way, are a refactoring; code that makes a test pass which failed before the session is a GREEN.
+/// Another phase to judge a refused candidate as. Tests that only add coverage, or are rephrased,
+/// are a refactoring. Code that fixes a test that failed before the session is a GREEN.
 pub fn otherwise(phase: JudgedPhase, touched: Touched, codes: &[Code]) -> Option<JudgedPhase> {
     let only = |known: &[Code]| !codes.is_empty() && codes.iter().all(|code| known.contains(code));
     match phase {
-        JudgedPhase::Red => {
-            (!touched.code && only(&[Code::RedPasses, Code::RedNoTests])).then_some(JudgedPhase::Refactor)
-        }
+        JudgedPhase::Red => (!touched.code && only(&[Code::RedPasses, Code::RedNoTests]))
+            .then_some(JudgedPhase::Refactor),
         JudgedPhase::Refactor => only(&[Code::RefactorTurnsGreen]).then_some(JudgedPhase::Green),
         JudgedPhase::Green => None,
     }
 }
 
-/// A text from outside, no longer than is kept.
+/// A text from outside, cut to the limit.
 pub fn cut(text: &str) -> String {
     text.chars().take(WORDS_MAX).collect()
 }

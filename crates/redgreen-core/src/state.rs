@@ -1,8 +1,11 @@
-//! Where a run stands: a fold over its events. `apply` is the only way to change it; `step::next` says what to do.
+//! The state of a run: a fold over its events. `apply` is the only way to change it; `step::next`
+//! decides what to do.
 
 mod books;
 mod recovery;
 pub mod review;
+mod several;
+mod situation;
 mod steering;
 mod work;
 
@@ -11,14 +14,15 @@ use std::collections::BTreeMap;
 use crate::agent::Trouble;
 use crate::brief::TestCase;
 use crate::contest;
-use crate::event::{Decision as Choice, Event, Kept, Manner, Mark, Outcome, Planning, Run};
+use crate::event::{Decision as Choice, Event, Kept, Manner, Mark, Outcome, Run};
 use crate::handoff::Handoff;
 use crate::names::{Label, Oid, SessionId};
 use crate::phase::{Phase, Role};
 use crate::policy::Spent;
 use crate::verdict::{Code, Standing, Verdict};
-use crate::withheld::{Joined, Withheld};
+use crate::withheld::Withheld;
 
+pub use situation::{Acceptance, Attempt, Best, Covering, Ending, Reverting, Situation, Stage};
 pub use steering::{REJECTED, Steering};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -27,27 +31,28 @@ pub struct State {
     pub progress: Progress,
     pub situation: Situation,
     pub spent: Spent,
-    /// Turns that came to their end, by role.
+    /// Completed turns, by role.
     pub turns: BTreeMap<Role, u32>,
     /// The last conversation of each role, for agents that remember them.
     pub sessions: BTreeMap<Role, SessionId>,
-    /// Who took the last turn of each role, with its version, where it is a program of its own.
+    /// The agent of the last turn of each role, with its version if it is a separate program.
     pub agents: BTreeMap<Role, Label>,
-    /// Where the agents work, as far as that is known.
+    /// Where the agents work, if known.
     pub worktree: Option<String>,
-    /// The worktree is known to hold what it should.
+    /// The worktree is known to have the expected contents.
     pub prepared: bool,
-    /// The engine is not at work on this run, and why.
+    /// Why the engine is not working on this run.
     pub left: Option<Outcome>,
-    /// Every accepted commit, for going back to it.
+    /// All accepted commits, to roll back to.
     pub trail: Vec<Waypoint>,
-    /// Where the run started. Only a rejected or edited first phase goes back there: the commit is the user's.
+    /// The start of the run. Only a rejected or edited first phase returns to it, because the
+    /// commit is the user's.
     pub start: Option<Waypoint>,
-    /// What the user told the run on its way.
+    /// What the user told the run while it was running.
     pub steering: Steering,
-    /// Linters that were unhappy before the run began; they are not blamed on it.
+    /// Linters that failed before the run started; the run is not blamed for them.
     pub lint_before: Vec<String>,
-    /// Reports kept so far, which names the next one's file.
+    /// The number of kept reports, which names the next report's file.
     pub reports: u32,
 }
 
@@ -55,41 +60,41 @@ pub struct State {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     pub cycle: u32,
-    /// The commit accepted last.
+    /// The last accepted commit.
     pub head: Mark,
     /// The report to compare with.
     pub accepted: Option<Kept>,
     pub current: Option<TestCase>,
-    /// The tests RED made fail, while they are owed.
+    /// The failing tests of RED, until they pass.
     pub targets: Vec<String>,
-    /// Items of the list whose cycle was accepted; nothing else ticks a box.
+    /// List items whose cycle was accepted. Nothing else ticks a box.
     pub completed: Vec<String>,
     pub pending: Vec<String>,
     /// Open items that planning dropped or reworded.
     pub removed: Vec<String>,
-    /// Corrections to the list when planning was accepted; the next planner is told.
+    /// Corrections to the list when planning was accepted; the next planner sees them.
     pub remarks: Vec<String>,
-    /// Tests that accepted REDs wrote.
+    /// The number of tests that accepted REDs wrote.
     pub written: u64,
-    /// The turns GREEN took, a number for each accepted one.
+    /// The number of turns of each accepted GREEN.
     pub iterations: Vec<u32>,
-    /// Tests of the accepted RED that whoever writes the code does not see.
+    /// Tests of the accepted RED that the implementer does not see.
     pub withheld: Option<Withheld>,
-    /// Tests that were withheld, and that accepted GREENs passed.
+    /// The number of withheld tests that accepted GREENs passed.
     pub joined: u64,
-    /// What became of each refactoring.
+    /// The result of each refactoring.
     pub refactorings: Vec<Refactoring>,
-    /// All tests of the file are done; items that were added to it are developed one by one.
+    /// All tests of the file are done; items added to it are developed one by one.
     pub more: bool,
     pub handoff: Option<Handoff>,
 }
 
-/// What became of a REFACTOR.
+/// The result of a REFACTOR.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refactoring {
-    /// The code was improved, and every test still passes.
+    /// The code was improved, and all tests still pass.
     Applied,
-    /// Nothing needed changing.
+    /// Nothing needed to change.
     Nothing,
     /// It was rolled back; the green code stays.
     GivenUp { why: String },
@@ -99,181 +104,6 @@ pub enum Refactoring {
 pub struct Waypoint {
     pub progress: Progress,
     pub next: Phase,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum Situation {
-    /// The suite's colour before the run is still to be seen. `then` comes after.
-    Measuring {
-        then: Phase,
-    },
-    /// The suite does not run at all, so nothing could be judged.
-    Unmeasurable {
-        then: Phase,
-        trouble: Trouble,
-    },
-    Working {
-        phase: Phase,
-        attempt: Attempt,
-        stage: Stage,
-    },
-    /// The tries are used up; the phase's work is being taken back.
-    Reverting {
-        phase: Phase,
-        attempt: Attempt,
-        trouble: Trouble,
-        stage: Reverting,
-    },
-    Halted {
-        phase: Phase,
-        retries: u32,
-        trouble: Trouble,
-    },
-    /// The run stops after this phase, as the user wished; they resume it.
-    Paused {
-        after: Phase,
-        next: Phase,
-    },
-    /// All done; a human approves or aborts. `trouble` is why a merge could not be made.
-    Waiting {
-        trouble: Option<Trouble>,
-    },
-    /// Commits that a person added to the run's branch are judged.
-    Reviewing(Box<review::Review>),
-    Merging {
-        manner: Manner,
-    },
-    Discarding,
-    Ended(Ending),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
-    Merged { commit: Oid },
-    Aborted,
-}
-
-/// The tries at one phase.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Attempt {
-    /// Tries that came to nothing.
-    pub retries: u32,
-    /// Implementing turns that were judged (GREEN).
-    pub iteration: u32,
-    /// Turns that ran out of time; each one lengthens the limit of the next.
-    pub timeouts: u32,
-    /// A person took the last turn. However often they are refused, what they wrote stays where it is.
-    pub human: bool,
-    /// It is what the user made of accepted work, during a pause.
-    pub edited: bool,
-    /// Told to the next try.
-    pub trouble: Option<Trouble>,
-    /// Why the last work that was judged was refused.
-    pub refused: Option<Trouble>,
-    pub diagnosis: Option<String>,
-    /// Corrections by the engine to `test-list.md` after the last turn.
-    pub list: Vec<String>,
-    /// What the worktree holds.
-    pub tree: Oid,
-    /// What it held when the last turn began.
-    pub from: Oid,
-    /// RED: the tests beside it that are kept out of the repository.
-    pub withheld: Option<Withheld>,
-    pub best: Option<Best>,
-    /// The code is right, and its tests do not reach enough of it: more are being written.
-    pub covering: Option<Covering>,
-    seen: Vec<Oid>,
-    failing: Vec<String>,
-    same_failures: u32,
-    repeats: u32,
-}
-
-/// The best state of GREEN so far; a worse one is rolled back to it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Best {
-    pub tree: Oid,
-    pub standing: Standing,
-}
-
-/// A state of GREEN that lacks nothing but tests.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Covering {
-    pub tree: Oid,
-    pub report: Option<Kept>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum Stage {
-    Pausing {
-        ms: u64,
-    },
-    Asking,
-    /// The agent cannot work; a human has to mend that.
-    Unable {
-        trouble: Trouble,
-    },
-    /// A turn ended early because the budget does not cover its next request; what it wrote is still there.
-    Spent {
-        what: String,
-    },
-    Judging {
-        answer: String,
-    },
-    /// The judge could not find out.
-    Doubting {
-        answer: String,
-        trouble: Trouble,
-    },
-    /// A test is said to contradict the brief; a human has to decide.
-    Contested {
-        trouble: Trouble,
-    },
-    /// What the user changed by hand was refused; they have to look again.
-    EditRefused {
-        trouble: Trouble,
-    },
-    Linting {
-        acceptance: Box<Acceptance>,
-    },
-    Restoring {
-        tree: Oid,
-        then: Box<Stage>,
-    },
-    Diagnosing,
-    Recording,
-    Committing {
-        acceptance: Box<Acceptance>,
-    },
-    Noting {
-        acceptance: Box<Acceptance>,
-        next: Phase,
-    },
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reverting {
-    Restoring,
-    Recording,
-    Noting,
-}
-
-/// A verdict that stands, and what it stands on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Acceptance {
-    pub tree: Oid,
-    pub verdict: Verdict,
-    pub report: Option<Kept>,
-    pub planning: Option<Planning>,
-    /// How many tests RED wrote.
-    pub written: Option<u64>,
-    /// RED: the first file it wrote tests to.
-    pub test_file: Option<String>,
-    /// RED: the withheld tests that fail as they should.
-    pub withheld: Option<Withheld>,
-    /// GREEN: the withheld tests that are part of the tree.
-    pub joined: Option<Joined>,
-    /// The commit's date, so that making it again makes the same commit.
-    pub at: i64,
 }
 
 impl Refactoring {
@@ -289,22 +119,23 @@ impl Refactoring {
 }
 
 impl Attempt {
-    /// The trees of the last turn that was judged and refused: what it began with, and what it left.
+    /// The trees of the last judged and refused turn: before and after it.
     pub fn last_refused(&self) -> Option<(&Oid, &Oid)> {
         self.seen.last().map(|left| (&self.from, left))
     }
 }
 
-/// The next try at a phase, after one that came to nothing.
+/// The next attempt at a phase after a failed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextTry {
     pub number: u32,
-    /// The last one that there will be.
+    /// The number of the last possible attempt.
     pub of: u32,
     pub pause_ms: u64,
 }
 
-/// An event that cannot happen where the run stands: the journal is not of this program, or damaged.
+/// An event that is not possible in the run's situation: the journal is damaged, or another program
+/// wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Illegal {
     pub event: &'static str,
@@ -338,11 +169,18 @@ impl State {
             }
             Event::Resumed { policy } => self.resume(policy.as_deref()),
             Event::RolledBack { to, .. } => self.roll_back(to).ok_or(illegal)?,
-            Event::TestRejected { to, message, .. } => self.reject_test(to, message).ok_or(illegal)?,
+            Event::TestRejected { to, message, .. } => {
+                self.reject_test(to, message).ok_or(illegal)?;
+            }
             Event::WorkEdited { to, tree, .. } => self.edit_work(to, tree).ok_or(illegal)?,
             Event::UserSaid { id, message } => self.hear(id, message).ok_or(illegal)?,
-            Event::PlanEdited { id, text, pending } => self.edit_plan(id, text, pending).ok_or(illegal)?,
-            Event::Decided { decision, manner } => self.decide(*decision, *manner).ok_or(illegal)?,
+            Event::PauseAsked { id } => self.ask_pause(id).ok_or(illegal)?,
+            Event::PlanEdited { id, text, pending } => {
+                self.edit_plan(id, text, pending).ok_or(illegal)?;
+            }
+            Event::Decided { decision, manner } => {
+                self.decide(*decision, *manner).ok_or(illegal)?;
+            }
             Event::HumanCommitted { commits, work, .. } => {
                 self.human_committed(commits, work.as_ref()).ok_or(illegal)?;
             }
@@ -352,6 +190,9 @@ impl State {
             | Event::Turned { .. }
             | Event::Judged { .. }
             | Event::Linted { .. }
+            | Event::Attempted { .. }
+            | Event::Compared { .. }
+            | Event::Chosen { .. }
             | Event::Paused
             | Event::Restored { .. }
             | Event::Recorded { .. }
@@ -367,10 +208,12 @@ impl State {
         Ok(self)
     }
 
-    /// What the worktree has to hold before the next step.
+    /// The contents that the worktree must have before the next step.
     pub fn expected_tree(&self) -> &Oid {
         match &self.situation {
-            Situation::Working { attempt, .. } | Situation::Reverting { attempt, .. } => &attempt.tree,
+            Situation::Working { attempt, .. } | Situation::Reverting { attempt, .. } => {
+                &attempt.tree
+            }
             Situation::Measuring { .. }
             | Situation::Unmeasurable { .. }
             | Situation::Halted { .. }
@@ -383,10 +226,12 @@ impl State {
         }
     }
 
-    /// The next step is done in a worktree that has not been seen to.
+    /// Whether the next step needs a worktree that is not prepared yet.
     pub fn needs_worktree(&self) -> bool {
         match &self.situation {
-            Situation::Measuring { .. } | Situation::Working { .. } | Situation::Reverting { .. } => !self.prepared,
+            Situation::Measuring { .. }
+            | Situation::Working { .. }
+            | Situation::Reverting { .. } => !self.prepared,
             Situation::Unmeasurable { .. }
             | Situation::Halted { .. }
             | Situation::Paused { .. }
@@ -398,21 +243,24 @@ impl State {
         }
     }
 
-    /// The phase under way.
+    /// The current phase.
     pub fn phase(&self) -> Phase {
         self.situation.phase()
     }
 
-    /// Cycles that were accepted from RED to REFACTOR. The one under way is none of them.
+    /// The number of cycles accepted from RED to REFACTOR, without the current one.
     pub fn cycles(&self) -> u32 {
         self.progress.cycle.saturating_sub(1)
     }
 
-    /// What became of the refactorings, the one that is about to be committed included.
+    /// The results of all refactorings, including the one about to be committed.
     pub fn refactorings(&self) -> Vec<Refactoring> {
         let mut all = self.progress.refactorings.clone();
-        if let Situation::Working { phase: Phase::Refactor, stage: Stage::Committing { acceptance }, .. } =
-            &self.situation
+        if let Situation::Working {
+            phase: Phase::Refactor,
+            stage: Stage::Committing { acceptance },
+            ..
+        } = &self.situation
         {
             all.push(Refactoring::of(&acceptance.verdict));
         }
@@ -460,7 +308,7 @@ impl State {
         }
     }
 
-    /// A file that lists its tests is the plan: they are all written first.
+    /// A file that lists its tests replaces the plan: all tests are written first.
     fn started(run: &Run) -> Self {
         let batch = run.brief.batch();
         let then = if batch.is_some() { Phase::Red } else { Phase::Plan };
@@ -476,7 +324,8 @@ impl State {
         let mut state = Self::new(run, head, Situation::Measuring { then: handoff.next_phase });
         let over = handoff.phase == Phase::Refactor;
         let progress = &mut state.progress;
-        progress.cycle = if over { handoff.cycle_number.saturating_add(1) } else { handoff.cycle_number };
+        progress.cycle =
+            if over { handoff.cycle_number.saturating_add(1) } else { handoff.cycle_number };
         progress.current = handoff.current_test.clone().filter(|_| !over);
         progress.targets.clone_from(&handoff.targets);
         progress.completed.clone_from(&handoff.completed_tests);
@@ -495,6 +344,7 @@ impl State {
     fn resume(&mut self, policy: Option<&crate::policy::Policy>) {
         let left = self.left.take();
         self.prepared = false;
+        self.steering.pause = false;
         if let Some(policy) = policy {
             self.run.policy = policy.clone().bounded();
         }
@@ -506,7 +356,9 @@ impl State {
             return;
         }
         match &mut self.situation {
-            Situation::Unmeasurable { then, .. } => self.situation = Situation::Measuring { then: *then },
+            Situation::Unmeasurable { then, .. } => {
+                self.situation = Situation::Measuring { then: *then }
+            }
             Situation::Halted { phase, trouble, .. } => {
                 let (phase, trouble) = (*phase, trouble.clone());
                 self.situation = self.entering(phase);
@@ -517,7 +369,9 @@ impl State {
             Situation::Working { attempt, stage, .. } => match stage {
                 Stage::Unable { .. } | Stage::Spent { .. } => *stage = Stage::Asking,
                 Stage::EditRefused { .. } => *stage = Stage::Judging { answer: String::new() },
-                Stage::Doubting { answer, .. } => *stage = Stage::Judging { answer: std::mem::take(answer) },
+                Stage::Doubting { answer, .. } => {
+                    *stage = Stage::Judging { answer: std::mem::take(answer) }
+                }
                 Stage::Contested { trouble } => {
                     attempt.trouble = Some(contest::overruled(trouble));
                     *stage = Stage::Asking;
@@ -544,7 +398,10 @@ impl State {
     }
 
     fn roll_back(&mut self, to: &Oid) -> Option<()> {
-        if matches!(self.situation, Situation::Ended(_) | Situation::Merging { .. } | Situation::Discarding) {
+        if matches!(
+            self.situation,
+            Situation::Ended(_) | Situation::Merging { .. } | Situation::Discarding
+        ) {
             return None;
         }
         let index = self.trail.iter().position(|waypoint| waypoint.progress.head.commit == *to)?;
@@ -557,14 +414,15 @@ impl State {
     fn decide(&mut self, decision: Choice, manner: Manner) -> Option<()> {
         self.situation = match (decision, &self.situation) {
             (Choice::Approve, Situation::Waiting { .. }) => Situation::Merging { manner },
-            (Choice::Abort, Situation::Ended(_) | Situation::Merging { .. }) | (Choice::Approve, _) => return None,
+            (Choice::Abort, Situation::Ended(_) | Situation::Merging { .. })
+            | (Choice::Approve, _) => return None,
             (Choice::Abort, _) => Situation::Discarding,
         };
         self.left = None;
         Some(())
     }
 
-    /// The merge is taken back, so the human has to decide again.
+    /// The merge was undone, so the human has to decide again.
     fn undo(&mut self, merge: &str) -> Option<()> {
         let is_merged = matches!(&self.situation, Situation::Ended(Ending::Merged { commit }) if commit == merge);
         if !is_merged || self.left.is_none() {
@@ -575,7 +433,7 @@ impl State {
         Some(())
     }
 
-    /// A phase at its beginning, or the human's turn when there is no phase left.
+    /// The start of a phase, or the human's decision if no phase is left.
     fn entering(&self, phase: Phase) -> Situation {
         if phase == Phase::Complete {
             return Situation::Waiting { trouble: None };
@@ -584,27 +442,33 @@ impl State {
         let mut attempt = Attempt { tree: head.tree.clone(), ..Attempt::default() };
         if phase == Phase::Green {
             let kept = self.progress.accepted.as_ref().map_or(0, |report| report.counts.passed);
-            attempt.best = Some(Best { tree: head.tree.clone(), standing: Standing { kept, reached: 0 } });
+            attempt.best =
+                Some(Best { tree: head.tree.clone(), standing: Standing { kept, reached: 0 } });
         }
         Situation::Working { phase, attempt, stage: Stage::Asking }
     }
 
-    /// Events that only one situation allows.
+    /// Handles events that only one situation allows.
     fn advance(&mut self, event: &Event, at: i64) -> Option<()> {
         if self.left.is_some() || self.needs_worktree() {
             return None;
         }
         let situation = std::mem::replace(&mut self.situation, Situation::Discarding);
         self.situation = match (situation, event) {
-            (Situation::Measuring { then }, Event::Measured { report, usable, lint, failing, .. }) => {
+            (
+                Situation::Measuring { then },
+                Event::Measured { report, usable, lint, failing, .. },
+            ) => {
                 self.lint_before.clone_from(lint);
                 self.progress.accepted = Some(report.clone());
-                // A note of another program does not say which tests GREEN owes: those that fail.
+                // The note of another program does not name the tests that GREEN has to fix: take
+                // the failing ones.
                 if then == Phase::Green && self.progress.targets.is_empty() {
                     self.progress.targets.clone_from(failing);
                 }
                 if *usable {
-                    // Where a run was adopted is a place to go back to; where one starts is the user's.
+                    // A rollback can return to where a run was adopted, but the start of a run
+                    // belongs to the user.
                     let waypoint = Waypoint { progress: self.progress.clone(), next: then };
                     match self.progress.handoff {
                         Some(_) => self.trail.push(waypoint),
@@ -613,10 +477,15 @@ impl State {
                     self.entering(then)
                 } else {
                     let message = report.summary.clone();
-                    Situation::Unmeasurable { then, trouble: Trouble { kind: "baseline".to_owned(), message } }
+                    Situation::Unmeasurable {
+                        then,
+                        trouble: Trouble { kind: "baseline".to_owned(), message },
+                    }
                 }
             }
-            (Situation::Working { phase, attempt, stage }, event) => self.work(phase, attempt, stage, event, at)?,
+            (Situation::Working { phase, attempt, stage }, event) => {
+                self.work(phase, attempt, stage, event, at)?
+            }
             (Situation::Reverting { phase, attempt, trouble, stage }, event) => {
                 self.revert(phase, attempt, trouble, stage, event)?
             }
@@ -635,18 +504,19 @@ impl State {
 }
 
 impl Situation {
-    /// The phase under way.
+    /// The current phase.
     pub fn phase(&self) -> Phase {
         match self {
             Situation::Measuring { then } | Situation::Unmeasurable { then, .. } => *then,
-            Situation::Working { phase, .. } | Situation::Reverting { phase, .. } | Situation::Halted { phase, .. } => {
-                *phase
-            }
+            Situation::Working { phase, .. }
+            | Situation::Reverting { phase, .. }
+            | Situation::Halted { phase, .. } => *phase,
             Situation::Paused { next, .. } => *next,
             Situation::Reviewing(review) => review.before.phase(),
-            Situation::Waiting { .. } | Situation::Merging { .. } | Situation::Discarding | Situation::Ended(_) => {
-                Phase::Complete
-            }
+            Situation::Waiting { .. }
+            | Situation::Merging { .. }
+            | Situation::Discarding
+            | Situation::Ended(_) => Phase::Complete,
         }
     }
 
@@ -667,7 +537,8 @@ impl Situation {
     }
 }
 
-pub(crate) fn role_of(phase: Phase) -> Role {
+/// The role that works in a phase.
+pub fn role_of(phase: Phase) -> Role {
     match phase {
         Phase::Plan | Phase::Complete => Role::TestList,
         Phase::Red => Role::Test,
@@ -677,7 +548,7 @@ pub(crate) fn role_of(phase: Phase) -> Role {
 }
 
 impl Attempt {
-    /// Who is asked: tests are the test agent's work, in GREEN too.
+    /// The role to ask: the test agent writes tests, in GREEN too.
     pub(crate) fn role(&self, phase: Phase) -> Role {
         if self.covering.is_some() { Role::Test } else { role_of(phase) }
     }

@@ -1,5 +1,6 @@
-//! What a user tells a run while it goes on: words for the agents, and changes to the plan. Both reach the run through files
-//! in its folder, which anybody who can write there could have made: they are bounded and made harmless here.
+//! Messages from a user to a running run: text for the agents, and changes to the plan. Both arrive
+//! as files in the run's folder, which anyone with write access could have created. They are
+//! bounded and sanitized here.
 
 use std::fmt;
 
@@ -8,16 +9,17 @@ use serde::{Deserialize, Serialize};
 use crate::test_list::{self, Known, TestList};
 use crate::text;
 
-/// The longest message. What is longer belongs into a file of the project.
+/// Maximum length of a message. Longer text belongs in a project file.
 pub const MESSAGE_BYTES_MAX: usize = 4 << 10;
-/// The longest plan.
+/// Maximum size of a plan.
 pub const PLAN_BYTES_MAX: usize = 64 << 10;
-/// The longest file of a message: JSON may need six bytes for one.
+/// Maximum size of a message file: JSON can need six bytes for one.
 pub const FILE_BYTES_MAX: u64 = 512 << 10;
-/// Messages that an agent is shown, the newest ones.
+/// How many of the newest messages an agent sees.
 pub const SHOWN_MAX: usize = 20;
-/// How an agent is told whose words follow.
-pub const USER_SAYS: &str = "The user says, newest last. Follow it as far as the rules of your phase allow:";
+/// Introduces the user's messages in a prompt.
+pub const USER_SAYS: &str =
+    "The user says, newest last. Follow it as far as the rules of your phase allow:";
 const ITEMS_MAX: usize = 300;
 const ITEM_CHARS_MAX: usize = 300;
 const VERSION: u32 = 1;
@@ -26,13 +28,15 @@ const VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Message {
-    /// Words for the agents.
+    /// Text for the agents.
     Say { text: String },
-    /// The test list as the user wants it; `before` are the open items that they saw.
+    /// Pause the run after the current phase.
+    Pause,
+    /// The test list that the user wants. `before` are the open items that they saw.
     Plan { text: String, before: Vec<String> },
 }
 
-/// A message as its file holds it.
+/// The file format of a message.
 #[derive(Serialize, Deserialize)]
 struct MessageV1 {
     version: u32,
@@ -40,7 +44,7 @@ struct MessageV1 {
     message: Message,
 }
 
-/// Why a message cannot be used.
+/// The reason why a message cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unusable {
     Empty,
@@ -51,12 +55,12 @@ pub enum Unusable {
     NoItems,
     TooManyItems(usize),
     LongItem(String),
-    /// The user ticked what no accepted cycle developed.
+    /// The user ticked an item that no accepted cycle implemented.
     Ticked(String),
     Unreadable,
 }
 
-/// A plan that planning can go on from.
+/// A valid plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub text: String,
@@ -73,11 +77,12 @@ impl Message {
     }
 
     pub fn render(&self) -> String {
-        serde_json::to_string(&MessageV1 { version: VERSION, message: self.clone() }).unwrap_or_default()
+        serde_json::to_string(&MessageV1 { version: VERSION, message: self.clone() })
+            .unwrap_or_default()
     }
 }
 
-/// A user's words, harmless to show and to send.
+/// The user's text, sanitized for display and sending.
 pub fn words(text: &str) -> Result<String, Unusable> {
     let text = text::visible(text.trim());
     if text.is_empty() {
@@ -89,7 +94,8 @@ pub fn words(text: &str) -> Result<String, Unusable> {
     Ok(text.into_owned())
 }
 
-/// The list that a user edited, with the engine's ticks. Items that planning added since the user opened it stay.
+/// The list that a user edited, with the engine's ticks. Keeps items that planning added since the
+/// user opened it.
 pub fn plan(edited: &str, before: &[String], known: Known<'_>) -> Result<Plan, Unusable> {
     let edited = text::visible(edited);
     if edited.len() > PLAN_BYTES_MAX {
@@ -99,7 +105,7 @@ pub fn plan(edited: &str, before: &[String], known: Known<'_>) -> Result<Plan, U
     for undone in owned.undone {
         match undone {
             test_list::Undone::Ticked(item) => return Err(Unusable::Ticked(item)),
-            // What is done stays in the list, with its tick.
+            // Completed items stay in the list, with their tick.
             test_list::Undone::Hidden(_) | test_list::Undone::Deleted => {}
         }
     }
@@ -120,14 +126,14 @@ pub fn plan(edited: &str, before: &[String], known: Known<'_>) -> Result<Plan, U
     Ok(Plan { text: list, pending })
 }
 
-/// The list with one more open item.
+/// Adds an open item to the list.
 pub fn with_item(list: Option<&str>, item: &str, known: Known<'_>) -> Result<String, Unusable> {
     let item = words(item)?;
     let item = item.split_whitespace().collect::<Vec<_>>().join(" ");
     Ok(with_open(test_list::own(list, known).text, &[item]))
 }
 
-/// The list with more open items: at its end, or at its beginning where a code fence would swallow them.
+/// Adds open items: at the end, or at the beginning if a code fence would swallow them.
 fn with_open(list: String, items: &[String]) -> String {
     if items.is_empty() {
         return list;
@@ -139,11 +145,14 @@ fn with_open(list: String, items: &[String]) -> String {
     if TestList::parse(&longer).items.len() > open { longer } else { format!("{lines}{list}") }
 }
 
-/// The user's messages for an agent's prompt: the newest ones, each on lines of its own.
+/// The newest messages for an agent's prompt, each on its own lines.
 pub fn shown(messages: &[String]) -> Option<String> {
     let skipped = messages.len().saturating_sub(SHOWN_MAX);
-    let lines: Vec<String> =
-        messages.iter().skip(skipped).map(|message| format!("- {}", message.replace('\n', "\n  "))).collect();
+    let lines: Vec<String> = messages
+        .iter()
+        .skip(skipped)
+        .map(|message| format!("- {}", message.replace('\n', "\n  ")))
+        .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
@@ -151,15 +160,24 @@ impl fmt::Display for Unusable {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unusable::Empty => write!(out, "the message is empty"),
-            Unusable::TooLong { bytes, most } => write!(out, "it has {bytes} bytes; at most {most} are sent"),
-            Unusable::NoItems => write!(out, "the list has no item; one is a line `- [ ] <behaviour>`"),
-            Unusable::TooManyItems(items) => write!(out, "the list has {items} open items; at most {ITEMS_MAX}"),
-            Unusable::LongItem(start) => write!(out, "the item {start:?}… is longer than {ITEM_CHARS_MAX} characters"),
+            Unusable::TooLong { bytes, most } => {
+                write!(out, "it has {bytes} bytes; the limit is {most}")
+            }
+            Unusable::NoItems => {
+                write!(out, "the list has no items; write one line `- [ ] <behaviour>` for each")
+            }
+            Unusable::TooManyItems(items) => {
+                write!(out, "the list has {items} open items; the limit is {ITEMS_MAX}")
+            }
+            Unusable::LongItem(start) => {
+                write!(out, "the item {start:?}… is longer than {ITEM_CHARS_MAX} characters")
+            }
             Unusable::Ticked(item) => write!(
                 out,
-                "{item:?} is ticked, and no accepted cycle of this run developed it; to drop it, delete its line"
+                "{item:?} is ticked, but no accepted cycle of this run implemented it; to drop it, \
+                 delete its line"
             ),
-            Unusable::Unreadable => write!(out, "it is no message of redgreen"),
+            Unusable::Unreadable => write!(out, "it is not a redgreen message"),
         }
     }
 }

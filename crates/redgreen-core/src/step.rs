@@ -1,8 +1,9 @@
-//! What to do next: a function of the state alone. The engine performs the step and records what came of it.
+//! The next step, as a function of the state. The engine performs the step and records the result.
 
 use crate::agent::{Assignment, Strategy, Trouble};
+use crate::attempts::{self, Choice};
 use crate::brief::{Kind, headline};
-use crate::event::{Commits, Manner, Mark, Outcome};
+use crate::event::{Commits, Event, Manner, Mark, Outcome};
 use crate::handoff::{Handoff, Ruling, RunFacts, TestResult, VERSION};
 use crate::names::Oid;
 use crate::phase::{Phase, Role};
@@ -17,11 +18,11 @@ const EDITED: &str = "the user edited the list: keep their items, words and orde
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// See to it that the worktree is there, at the accepted commit, and holds exactly this tree.
+    /// Make sure that the worktree is at the accepted commit and contains exactly this tree.
     Prepare {
         tree: Oid,
     },
-    /// Run the suite and the linters as they are.
+    /// Run the tests and the linters before any change.
     Measure,
     Pause {
         ms: u64,
@@ -30,14 +31,34 @@ pub enum Step {
         assignment: Box<Assignment>,
         time_ms: u64,
     },
-    /// Run the tests on what the worktree holds, and rule.
+    /// Make these attempts at the phase, each in a worktree of its own; `Attempted` is recorded as
+    /// each one ends.
+    Attempt {
+        assignment: Box<Assignment>,
+        time_ms: u64,
+        numbers: Vec<u32>,
+        jobs: Option<u32>,
+    },
+    /// Run the tests of these attempts with the code of the others.
+    Compare {
+        numbers: Vec<u32>,
+        timeout_ms: u64,
+    },
+    Choose {
+        choice: Choice,
+    },
+    /// Take over a part of the chosen attempt: its files with the turn, then its verdict.
+    Take {
+        event: Box<Event>,
+    },
+    /// Run the tests on the contents of the worktree, and judge.
     Judge {
         phase: Phase,
         answer: String,
         timeout_ms: u64,
     },
     Lint,
-    /// Put the worktree back to this tree; what it holds is salvaged first.
+    /// Reset the worktree to this tree, after its contents are salvaged.
     Restore {
         tree: Oid,
         why: &'static str,
@@ -56,7 +77,7 @@ pub enum Step {
         commit: Oid,
         handoff: Box<Handoff>,
     },
-    /// Judge a commit that a person put on the run's branch, on top of what was accepted last.
+    /// Judge a commit that a person added to the run's branch, on top of the last accepted one.
     Review {
         commit: Mark,
     },
@@ -69,11 +90,11 @@ pub enum Step {
     Leave {
         outcome: Outcome,
     },
-    /// Nobody is at work on this run.
+    /// No process works on this run.
     Stop,
 }
 
-/// The one next step.
+/// Returns the next step.
 pub fn next(state: &State) -> Step {
     if state.left.is_some() {
         return Step::Stop;
@@ -82,44 +103,65 @@ pub fn next(state: &State) -> Step {
         return Step::Prepare { tree: state.expected_tree().to_owned() };
     }
     match &state.situation {
-        Situation::Unmeasurable { trouble, .. } => leave(Outcome::BaselineUnusable { trouble: trouble.clone() }),
+        Situation::Unmeasurable { trouble, .. } => {
+            leave(Outcome::BaselineUnusable { trouble: trouble.clone() })
+        }
         Situation::Halted { phase, trouble, .. } => leave(halted(state, *phase, trouble)),
         Situation::Paused { after, .. } => leave(Outcome::Paused { after: *after, trouble: None }),
         Situation::Waiting { trouble: None } => leave(Outcome::Waiting),
-        Situation::Waiting { trouble: Some(trouble) } => leave(Outcome::MergeBlocked { trouble: trouble.clone() }),
+        Situation::Waiting { trouble: Some(trouble) } => {
+            leave(Outcome::MergeBlocked { trouble: trouble.clone() })
+        }
         Situation::Ended(Ending::Merged { .. }) => leave(Outcome::Merged),
         Situation::Ended(Ending::Aborted) => leave(Outcome::Aborted),
         Situation::Reviewing(review) => review_step(review),
-        Situation::Merging { manner } => Step::Merge { message: merge_message(state, manner.commits), manner: *manner },
+        Situation::Merging { manner } => {
+            Step::Merge { message: merge_message(state, manner.commits), manner: *manner }
+        }
         Situation::Discarding => Step::Discard,
         Situation::Measuring { .. } => Step::Measure,
         Situation::Working { phase, attempt, stage } => work(state, *phase, attempt, stage),
         Situation::Reverting { phase, attempt, trouble, stage } => match stage {
-            Reverting::Restoring => Step::Restore { tree: state.progress.head.tree.clone(), why: "gave-up" },
+            Reverting::Restoring => {
+                Step::Restore { tree: state.progress.head.tree.clone(), why: "gave-up" }
+            }
             Reverting::Recording => Step::Record {
-                file: artifact(state, &format!("{}-phase-failure.md", phase.as_str().to_lowercase())),
+                file: artifact(
+                    state,
+                    &format!("{}-phase-failure.md", phase.as_str().to_lowercase()),
+                ),
                 text: failure_text(state, *phase, attempt, &trouble.message),
             },
             Reverting::Noting => {
-                let mut handoff =
-                    state.progress.handoff.clone().unwrap_or_else(|| handoff(state, *phase, attempt, None));
+                let mut handoff = state
+                    .progress
+                    .handoff
+                    .clone()
+                    .unwrap_or_else(|| handoff(state, *phase, attempt, None));
                 handoff.error = Some(trouble.message.lines().next().unwrap_or_default().to_owned());
                 handoff.error_details = Some(trouble.clone());
                 handoff.retry_count = attempt.retries.max(attempt.iteration);
-                Step::Note { commit: state.progress.head.commit.clone(), handoff: Box::new(handoff) }
+                Step::Note {
+                    commit: state.progress.head.commit.clone(),
+                    handoff: Box::new(handoff),
+                }
             }
         },
     }
 }
 
 impl Step {
-    /// The word its intent is journalled under.
+    /// The name of its intent in the journal.
     pub fn name(&self) -> &'static str {
         match self {
             Step::Prepare { .. } => "prepare",
             Step::Measure => "measure",
             Step::Pause { .. } => "pause",
             Step::Ask { .. } => "ask",
+            Step::Attempt { .. } => "attempt",
+            Step::Compare { .. } => "compare",
+            Step::Choose { .. } => "choose",
+            Step::Take { .. } => "take",
             Step::Judge { .. } => "judge",
             Step::Lint => "lint",
             Step::Restore { .. } => "restore",
@@ -136,19 +178,29 @@ impl Step {
 }
 
 fn work(state: &State, phase: Phase, attempt: &Attempt, stage: &Stage) -> Step {
+    if let Some(event) = attempt.taken.first() {
+        return Step::Take { event: Box::new(event.clone()) };
+    }
     match stage {
         Stage::Pausing { ms } => Step::Pause { ms: *ms },
+        Stage::Asking if state.tries_several(phase, attempt) => several(state, phase, attempt),
         Stage::Asking => ask(state, phase, attempt, attempt.role(phase)),
         Stage::Diagnosing => ask(state, phase, attempt, Role::Diagnosis),
         Stage::Spent { what } => leave(Outcome::BudgetSpent { what: what.clone() }),
-        Stage::EditRefused { trouble } => leave(Outcome::Paused { after: phase, trouble: Some(trouble.clone()) }),
+        Stage::EditRefused { trouble } => {
+            leave(Outcome::Paused { after: phase, trouble: Some(trouble.clone()) })
+        }
         Stage::Unable { trouble } => leave(Outcome::AgentUnusable { trouble: trouble.clone() }),
         Stage::Contested { trouble } | Stage::Doubting { trouble, .. } => {
             leave(Outcome::Undecided { phase, trouble: trouble.clone() })
         }
         Stage::Judging { answer } => {
             let policy = &state.run.policy;
-            Step::Judge { phase, answer: answer.clone(), timeout_ms: policy.suite_timeout_ms(phase) }
+            Step::Judge {
+                phase,
+                answer: answer.clone(),
+                timeout_ms: policy.suite_timeout_ms(phase),
+            }
         }
         Stage::Linting { .. } => Step::Lint,
         Stage::Restoring { tree, .. } => Step::Restore { tree: tree.clone(), why: "rolled-back" },
@@ -169,15 +221,17 @@ fn work(state: &State, phase: Phase, attempt: &Attempt, stage: &Stage) -> Step {
 }
 
 fn review_step(review: &Review) -> Step {
-    let undecided =
-        |trouble: &Trouble| leave(Outcome::Undecided { phase: review.before.phase(), trouble: trouble.clone() });
+    let undecided = |trouble: &Trouble| {
+        leave(Outcome::Undecided { phase: review.before.phase(), trouble: trouble.clone() })
+    };
     match &review.stage {
         Reviewing::Refused { trouble } => undecided(trouble),
         Reviewing::Judging | Reviewing::Noting => match (review.commits.first(), review.note()) {
             (Some(commit), _) => Step::Review { commit: commit.clone() },
-            (None, Some(handoff)) => {
-                Step::Note { commit: review.progress.head.commit.clone(), handoff: Box::new(handoff) }
-            }
+            (None, Some(handoff)) => Step::Note {
+                commit: review.progress.head.commit.clone(),
+                handoff: Box::new(handoff),
+            },
             // Without a note to move, the state does not wait for one.
             (None, None) => Step::Stop,
         },
@@ -188,27 +242,33 @@ fn leave(outcome: Outcome) -> Step {
     Step::Leave { outcome }
 }
 
-/// A planner that ends the run before any cycle was accepted has developed nothing, whatever its list says.
+/// A planner that ends the run before any cycle was accepted has developed nothing, whatever its
+/// list says.
 fn halted(state: &State, phase: Phase, trouble: &Trouble) -> Outcome {
-    let ended = [Code::PlanUnfinished, Code::PlanNoList].iter().any(|code| code.as_str() == trouble.kind);
+    let ended =
+        [Code::PlanUnfinished, Code::PlanNoList].iter().any(|code| code.as_str() == trouble.kind);
     let trouble = trouble.clone();
     match phase {
-        Phase::Plan if ended && state.progress.completed.is_empty() => Outcome::NothingDeveloped { trouble },
+        Phase::Plan if ended && state.progress.completed.is_empty() => {
+            Outcome::NothingDeveloped { trouble }
+        }
         Phase::Plan | Phase::Red | Phase::Green | Phase::Refactor | Phase::Complete => {
             Outcome::GaveUp { phase, trouble }
         }
     }
 }
 
-/// Budgets are checked before the call that would spend them.
+/// Checks budgets before the call that would spend them.
 fn ask(state: &State, phase: Phase, attempt: &Attempt, role: Role) -> Step {
     let policy = &state.run.policy;
     if let Some(what) = policy.budget.exceeded_by(&state.spent) {
         return leave(Outcome::BudgetSpent { what });
     }
-    // The planner is asked once more: it has to say that nothing is left.
+    // The planner is asked once more, to confirm that nothing is left.
     if phase != Phase::Plan && state.progress.cycle > policy.cycles_max {
-        return leave(Outcome::BudgetSpent { what: format!("all {} cycles are used", policy.cycles_max) });
+        return leave(Outcome::BudgetSpent {
+            what: format!("all {} cycles are used", policy.cycles_max),
+        });
     }
     let progress = &state.progress;
     let assignment = Assignment {
@@ -217,6 +277,7 @@ fn ask(state: &State, phase: Phase, attempt: &Attempt, role: Role) -> Step {
         cycle: progress.cycle,
         turn: state.turns.get(&role).copied().unwrap_or(0),
         attempt: attempt.retries + attempt.iteration + 1,
+        candidate: None,
         request: state.run.brief.request.clone(),
         brief: state.run.brief.is_more().then(|| Box::new(state.run.brief.clone())),
         current: progress.current.clone(),
@@ -228,13 +289,36 @@ fn ask(state: &State, phase: Phase, attempt: &Attempt, role: Role) -> Step {
         more: progress.more,
         diagnosis: attempt.diagnosis.clone(),
         withhold: policy.withhold && role == Role::Test && phase == Phase::Red,
-        strategy: state.run.brief.execution.as_ref().map_or(Strategy::New, |execution| execution.session(role)),
+        strategy: state
+            .run
+            .brief
+            .execution
+            .as_ref()
+            .map_or(Strategy::New, |execution| execution.session(role)),
     };
     let time_ms = policy.turn_timeout_ms.saturating_mul(u64::from(attempt.timeouts) + 1);
     Step::Ask { assignment: Box::new(assignment), time_ms }
 }
 
-/// What a planner is told about the list.
+/// Several attempts side by side, until one of them is chosen.
+fn several(state: &State, phase: Phase, attempt: &Attempt) -> Step {
+    let policy = &state.run.policy;
+    let numbers = attempts::missing(&attempt.candidates, policy.attempts.number);
+    match attempts::next(&attempt.candidates).filter(|_| numbers.is_empty()) {
+        None => {
+            let asked = ask(state, phase, attempt, attempt.role(phase));
+            let Step::Ask { assignment, time_ms } = asked else { return asked };
+            Step::Attempt { assignment, time_ms, numbers, jobs: policy.attempts.jobs }
+        }
+        Some(attempts::Next::Compare { numbers }) => {
+            Step::Compare { numbers, timeout_ms: policy.suite_timeout_ms(phase) }
+        }
+        Some(attempts::Next::Choose(choice)) => Step::Choose { choice },
+        Some(attempts::Next::Tie { trouble }) => leave(Outcome::Undecided { phase, trouble }),
+    }
+}
+
+/// Remarks about the list for a planner.
 fn remarks(state: &State) -> Vec<String> {
     let edited = state.steering.plan.is_some().then(|| EDITED.to_owned());
     edited.into_iter().chain(state.progress.remarks.iter().cloned()).collect()
@@ -243,18 +327,23 @@ fn remarks(state: &State) -> Vec<String> {
 fn commit_message(state: &State, phase: Phase, acceptance: &Acceptance) -> String {
     let current = state.progress.current.as_ref().map_or("", |test| test.description.as_str());
     let unchanged = acceptance.tree == state.progress.head.tree;
-    let given_up = acceptance.verdict.first().is_some_and(|reason| reason.code == Code::RefactorGivenUp);
+    let given_up =
+        acceptance.verdict.first().is_some_and(|reason| reason.code == Code::RefactorGivenUp);
     let subject = match phase {
-        Phase::Plan => match acceptance.planning.as_ref().and_then(|planning| planning.next.as_ref()) {
-            Some(test) => format!("plan: {}", test.description),
-            None => "plan: every test of the list is done".to_owned(),
-        },
+        Phase::Plan => {
+            match acceptance.planning.as_ref().and_then(|planning| planning.next.as_ref()) {
+                Some(test) => format!("plan: {}", test.description),
+                None => "plan: every test of the list is done".to_owned(),
+            }
+        }
         Phase::Red => format!("test: {current}"),
         Phase::Green => match state.run.brief.kind() {
             Kind::Feature => format!("feat: {current}"),
             Kind::Fix => format!("fix: {current}"),
         },
-        Phase::Refactor | Phase::Complete if given_up => "refactor: given up, the green code stays".to_owned(),
+        Phase::Refactor | Phase::Complete if given_up => {
+            "refactor: given up, the green code stays".to_owned()
+        }
         Phase::Refactor | Phase::Complete if unchanged => "refactor: no changes needed".to_owned(),
         Phase::Refactor | Phase::Complete => format!("refactor: {current}"),
     };
@@ -277,7 +366,7 @@ fn merge_message(state: &State, commits: Commits) -> String {
     format!("{subject}\n\nRedgreen-Run: {}\n", state.run.id)
 }
 
-/// A commit's first line: whatever the words, one line of bearable length. `git log` prints it as it is.
+/// The first line of a commit message: one line of limited length. `git log` prints it unchanged.
 fn one_line(words: &str) -> String {
     const SUBJECT_CHARS_MAX: usize = 100;
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -290,7 +379,12 @@ fn one_line(words: &str) -> String {
     cut
 }
 
-fn handoff(state: &State, phase: Phase, attempt: &Attempt, acceptance: Option<&Acceptance>) -> Handoff {
+fn handoff(
+    state: &State,
+    phase: Phase,
+    attempt: &Attempt,
+    acceptance: Option<&Acceptance>,
+) -> Handoff {
     let progress = &state.progress;
     let next_phase = match &state.situation {
         Situation::Working { stage: Stage::Noting { next, .. }, .. } => *next,
@@ -336,7 +430,10 @@ fn handoff(state: &State, phase: Phase, attempt: &Attempt, acceptance: Option<&A
         verdict: acceptance.map(|acceptance| Ruling::from(&acceptance.verdict)),
         tests: progress.accepted.as_ref().map(|report| report.counts),
         targets: progress.targets.clone(),
-        withheld_tests: match (&progress.withheld, acceptance.and_then(|acceptance| acceptance.joined.as_ref())) {
+        withheld_tests: match (
+            &progress.withheld,
+            acceptance.and_then(|acceptance| acceptance.joined.as_ref()),
+        ) {
             (Some(withheld), _) => withheld.tests,
             (None, Some(joined)) => joined.tests,
             (None, None) => 0,
@@ -345,11 +442,12 @@ fn handoff(state: &State, phase: Phase, attempt: &Attempt, acceptance: Option<&A
         sessions: state.sessions.clone(),
         agents: state.agents.clone(),
         user_messages: state.steering.messages.clone(),
+        attempts: acceptance.and(attempt.selection.as_ref()).map(|all| Box::new(all.settled())),
         spent: Some(state.spent.clone()).filter(|spent| *spent != Spent::default()),
     }
 }
 
-/// Each cycle has a folder of its own: iterations are counted anew in each.
+/// Each cycle has its own folder, because iterations start at 1 in each cycle.
 fn artifact(state: &State, name: &str) -> String {
     format!("cycle-{}/{name}", state.progress.cycle)
 }
@@ -373,7 +471,7 @@ fn failure_text(state: &State, phase: Phase, attempt: &Attempt, trouble: &str) -
     let tries = attempt.retries.max(attempt.iteration);
     let text = format!(
         "# {phase} failed\n\nRun: {}\nRequest: {}\nCycle: {}\nTest: {}\nTries: {tries}\n\n\
-         Everything this phase did was taken back to {}; what it had written is kept: `redgreen salvage`.\n\n\
+         All changes of this phase were reverted to {}; `redgreen salvage` keeps them.\n\n\
          ## Why\n\n{trouble}\n\n## Next\n\n`redgreen resume {}` tries the phase again, `redgreen abort {}` ends the run.\n",
         state.run.id,
         state.run.brief.request,

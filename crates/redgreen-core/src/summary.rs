@@ -1,4 +1,5 @@
-//! What a run came to, in the words of whoever handed in the task: the summary, and the block that ends the output.
+//! The summary of a run, and the closing block of its output, for the program that submitted the
+//! task.
 
 use crate::artifact::{Green, Red};
 use crate::brief::{Brief, Door};
@@ -9,32 +10,37 @@ use crate::state::{Refactoring, Situation, State};
 use crate::tally::Tally;
 use crate::text::{on_one_line, visible};
 
-/// New functions and classes that are named.
+/// The maximum number of new functions and classes to list.
 const CONTENT_MAX: usize = 40;
 
-/// What was seen on the way, as far as it was kept.
+/// The stored observations of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Of the last cycle that has one.
+    /// From the last cycle that has one.
     pub red: Option<Red>,
     pub green: Option<Green>,
     /// The test files of every accepted RED.
     pub test_files: Vec<String>,
-    /// Files the branch changed, and how.
+    /// Changed files, with the kind of change.
     pub files: Vec<FileChange>,
-    /// Where artifacts are, for a person to look; and those of the last cycle.
+    /// The folder of the artifacts, and those of the last cycle.
     pub folder: String,
     pub cycle_folder: String,
 }
 
 impl Seen {
     fn coverage_line(&self, brief: &Brief) -> String {
-        let actual = self.green.as_ref().and_then(|green| green.coverage.as_deref()).unwrap_or("not measured");
-        let target = brief.expected_coverage.map_or_else(|| "none".to_owned(), |target| target.to_string());
+        let actual = self
+            .green
+            .as_ref()
+            .and_then(|green| green.coverage.as_deref())
+            .unwrap_or("not measured");
+        let target =
+            brief.expected_coverage.map_or_else(|| "none".to_owned(), |target| target.to_string());
         format!("{actual} (target: {target})")
     }
 
-    /// Files of tests, each once, in the order of the cycles.
+    /// Test files, each once, in the order of the cycles.
     fn test_files(&self) -> String {
         let mut files: Vec<&str> = Vec::new();
         for path in self.test_files.iter().map(String::as_str) {
@@ -46,7 +52,7 @@ impl Seen {
     }
 }
 
-/// The tests of the tree that the run's branch ends with. What an attempt showed that was taken back is not among them.
+/// The test counts of the last tree of the branch, without reverted attempts.
 fn tests_line(state: &State) -> String {
     let counts = state.progress.accepted.as_ref().map(|report| report.counts).unwrap_or_default();
     let total = counts.passed + counts.failed + counts.load_errors;
@@ -54,12 +60,16 @@ fn tests_line(state: &State) -> String {
     format!("{}/{total} passed ({percent}%)", counts.passed)
 }
 
-/// Tests that were not seen while the code was written.
+/// Tests that were withheld while the code was written.
 fn withheld(tests: u64) -> String {
-    if tests == 0 { String::new() } else { format!("- Withheld Tests: {tests} passed, part of the tests now\n") }
+    if tests == 0 {
+        String::new()
+    } else {
+        format!("- Withheld Tests: {tests} passed, now part of the test suite\n")
+    }
 }
 
-/// The summary of a run, as markdown. Whatever others wrote stays on the line that it belongs to.
+/// The summary of a run as markdown. Foreign text stays on its line.
 pub fn markdown(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
     visible(&told(state, outcome, seen)).into_owned()
 }
@@ -71,18 +81,19 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
     let limit = state.run.policy.iterations_max;
     let red = seen.red.as_ref();
     let tally = Tally::of(state);
-    // A RED that was not accepted has written tests, too; a single one is all there is then.
-    let written = if tally.written == 0 { red.map_or(0, |red| red.test_count) } else { tally.written };
+    // A refused RED wrote tests too. If there is only one, it counts.
+    let written =
+        if tally.written == 0 { red.map_or(0, |red| red.test_count) } else { tally.written };
     let asked = match (brief.door, brief.test_count) {
         (Door::Task, Some(count)) => count.to_string(),
         (Door::Spec | Door::Task, _) => format!("at least {}", brief.test_cases.len()),
-        (Door::Request | Door::Design, _) => "one in each cycle".to_owned(),
+        (Door::Request | Door::Design, _) => "one per cycle".to_owned(),
     };
     let initial = red.map_or_else(
         || "RED was not reached".to_owned(),
         |red| match red.unexpected_passes.len() {
             0 => "All tests failing as expected".to_owned(),
-            passes => format!("{} failing, {passes} passing at once", red.failing_tests.len()),
+            passes => format!("{} failing, {passes} already passing", red.failing_tests.len()),
         },
     );
     let mut text = format!(
@@ -137,7 +148,8 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
         }
     }
     let warnings = red.map_or(&[][..], |red| red.warnings.as_slice());
-    let warnings: Vec<&String> = warnings.iter().chain(seen.green.iter().flat_map(|green| &green.warnings)).collect();
+    let warnings: Vec<&String> =
+        warnings.iter().chain(seen.green.iter().flat_map(|green| &green.warnings)).collect();
     if !warnings.is_empty() {
         text.push_str("\n### Warnings\n");
         for warning in warnings {
@@ -145,21 +157,29 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
         }
     }
     let status = match outcome {
-        outcome if is_complete(outcome) && given_up(state).is_some() => "Complete (the refactoring was given up)",
+        outcome if is_complete(outcome) && given_up(state).is_some() => {
+            "Complete (refactoring rolled back)"
+        }
         outcome if is_complete(outcome) => "Complete (TDD Compliant)",
-        Some(Outcome::GaveUp { .. } | Outcome::NothingDeveloped { .. } | Outcome::Aborted) => "Failed",
+        Some(Outcome::GaveUp { .. } | Outcome::NothingDeveloped { .. } | Outcome::Aborted) => {
+            "Failed"
+        }
         _ => "Blocked",
     };
     text.push_str(&format!("\n## Status: {status}\n"));
     text
 }
 
-/// What is new and no test: as the specification calls it, else as the code does.
+/// New code other than tests, with the name in the specification, or in the code.
 fn content(brief: &Brief, seen: &Seen) -> Vec<(String, String)> {
     let component = |name: &str| brief.components.iter().find(|component| component.name == name);
     let described = |(name, words): &(String, String)| {
-        let known = component(name.trim_end_matches("()")).filter(|component| !component.description.is_empty());
-        (name.clone(), known.map_or_else(|| words.clone(), |component| component.description.clone()))
+        let known = component(name.trim_end_matches("()"))
+            .filter(|component| !component.description.is_empty());
+        (
+            name.clone(),
+            known.map_or_else(|| words.clone(), |component| component.description.clone()),
+        )
     };
     seen.files.iter().flat_map(|file| file.content.iter().map(described)).collect()
 }
@@ -169,7 +189,9 @@ fn refactorings(state: &State) -> String {
     let applied = all.iter().filter(|one| **one == Refactoring::Applied).count();
     match (given_up(state), all.is_empty()) {
         (_, true) => "0 (not reached)".to_owned(),
-        (Some(why), false) => format!("{applied} (given up, the green code stays: {})", first(&why)),
+        (Some(why), false) => {
+            format!("{applied} (rolled back to the green code: {})", first(&why))
+        }
         (None, false) if applied == 0 => "0 (no changes needed)".to_owned(),
         (None, false) => applied.to_string(),
     }
@@ -193,7 +215,7 @@ pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
             let files: Vec<&str> = seen.files.iter().map(|file| file.path.as_str()).collect();
             let cycle = match given_up(state) {
                 None => "Red → Green → Refactor".to_owned(),
-                Some(why) => format!("Red → Green; the refactoring was given up: {}", first(&why)),
+                Some(why) => format!("Red → Green; refactoring rolled back: {}", first(&why)),
             };
             format!(
                 "## TASK COMPLETE\n\nTDD cycle completed: {cycle}\nTest results: {}\nCoverage: {}\n\
@@ -206,10 +228,14 @@ pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
         }
         Outcome::GaveUp { phase, trouble } => {
             let reason = match phase {
-                Phase::Green if seen.green.as_ref().is_some_and(|green| green.iterations >= limit) => {
+                Phase::Green
+                    if seen.green.as_ref().is_some_and(|green| green.iterations >= limit) =>
+                {
                     format!("Max iterations ({limit}) reached without passing tests")
                 }
-                Phase::Plan | Phase::Red | Phase::Green | Phase::Refactor | Phase::Complete => first(&trouble.message),
+                Phase::Plan | Phase::Red | Phase::Green | Phase::Refactor | Phase::Complete => {
+                    first(&trouble.message)
+                }
             };
             let file = format!("{}-phase-failure.md", phase.as_str().to_lowercase());
             format!(
@@ -231,38 +257,45 @@ pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
             seen.folder
         ),
         Outcome::MergeBlocked { trouble } => {
-            blocked(&trouble.message, "settle the branch it is meant for, then approve", phase, state)
+            blocked(&trouble.message, "fix the target branch, then approve", phase, state)
         }
-        Outcome::Undecided { phase, trouble } => {
-            blocked(&trouble.message, "a human looks, then resumes or aborts", title_case(*phase), state)
-        }
+        Outcome::Undecided { phase, trouble } => blocked(
+            &trouble.message,
+            "a human must review, then resume or abort",
+            title_case(*phase),
+            state,
+        ),
         Outcome::AgentUnusable { trouble } => {
-            blocked(&trouble.message, "an agent that can work, then resume", phase, state)
+            blocked(&trouble.message, "a working agent, then resume", phase, state)
         }
         Outcome::BaselineUnusable { trouble } => {
-            blocked(&trouble.message, "a test suite that runs, then resume", phase, state)
+            blocked(&trouble.message, "a working test suite, then resume", phase, state)
         }
-        Outcome::BudgetSpent { what } => blocked(what, "a larger budget, then resume", phase, state),
+        Outcome::BudgetSpent { what } => {
+            blocked(what, "a larger budget, then resume", phase, state)
+        }
         Outcome::Paused { after, trouble: None } => {
-            blocked(&format!("it pauses after {after}"), "the user resumes it", phase, state)
+            blocked(&format!("paused after {after}"), "resume", phase, state)
         }
         Outcome::Paused { trouble: Some(trouble), .. } => {
-            blocked(&trouble.message, "the user changes it again, then resumes", phase, state)
+            blocked(&trouble.message, "change it again, then resume", phase, state)
         }
-        Outcome::Interrupted => blocked("it was interrupted", "resume", phase, state),
-        Outcome::RolledBack { to } => blocked(&format!("it was rolled back to {to}"), "resume", phase, state),
+        Outcome::Interrupted => blocked("interrupted", "resume", phase, state),
+        Outcome::RolledBack { to } => {
+            blocked(&format!("rolled back to {to}"), "resume", phase, state)
+        }
     }
 }
 
-/// The final block of a task that cannot even begin, because its tests do not run. `ran` is what was tried, `words` are the
-/// runner's own.
+/// The final block of a task that cannot even begin, because its tests do not run. `ran` is what
+/// was tried, `words` are the runner's own.
 pub fn not_begun(blocker: &str, ran: &str, words: &[String]) -> String {
     let said = words.iter().map(|line| on_one_line(line)).collect::<Vec<_>>().join(" / ");
     let said = if said.is_empty() { String::new() } else { format!("; it said: {said}") };
     block(
         blocker,
-        "a test suite that runs, then the same command again",
-        &format!("ran {ran} before any work{said}"),
+        "a working test suite, then run the same command again",
+        &format!("ran {ran} before any changes{said}"),
         "red",
     )
 }
@@ -285,11 +318,15 @@ fn attempted(state: &State, blocker: &str) -> String {
     let turns: Vec<String> = state
         .turns
         .iter()
-        .map(|(role, count)| format!("{} {} of {}", count, if *count == 1 { "turn" } else { "turns" }, named(role)))
+        .map(|(role, count)| {
+            format!("{} {} of {}", count, if *count == 1 { "turn" } else { "turns" }, named(role))
+        })
         .collect();
-    let turns = if turns.is_empty() { "no agent's turn yet".to_owned() } else { turns.join(", ") };
+    let turns = if turns.is_empty() { "no agent turn yet".to_owned() } else { turns.join(", ") };
     let trouble = match &state.situation {
-        Situation::Working { attempt, .. } | Situation::Reverting { attempt, .. } => attempt.refused.as_ref(),
+        Situation::Working { attempt, .. } | Situation::Reverting { attempt, .. } => {
+            attempt.refused.as_ref()
+        }
         Situation::Measuring { .. }
         | Situation::Unmeasurable { .. }
         | Situation::Halted { .. }
@@ -300,10 +337,15 @@ fn attempted(state: &State, blocker: &str) -> String {
         | Situation::Paused { .. }
         | Situation::Ended(_) => None,
     };
-    let lines = trouble.map(|trouble| trouble.message.lines().filter(|line| !line.trim().is_empty()).take(LINES_MAX));
-    let last: Vec<String> = lines.into_iter().flatten().map(|line| on_one_line(line.trim()).into_owned()).collect();
+    let lines = trouble.map(|trouble| {
+        trouble.message.lines().filter(|line| !line.trim().is_empty()).take(LINES_MAX)
+    });
+    let last: Vec<String> =
+        lines.into_iter().flatten().map(|line| on_one_line(line.trim()).into_owned()).collect();
     match last.first() {
-        Some(line) if !blocker.starts_with(line.as_str()) => format!("{turns}; the last try: {}", last.join(" / ")),
+        Some(line) if !blocker.starts_with(line.as_str()) => {
+            format!("{turns}; last attempt: {}", last.join(" / "))
+        }
         Some(_) | None => turns,
     }
 }
@@ -322,14 +364,22 @@ fn iterations(tally: &Tally, seen: &Seen, limit: u32) -> String {
             let under_way = seen.green.as_ref().map_or(0, |green| green.iterations);
             format!("{}/{limit}", tally.iterations_most.max(under_way))
         }
-        cycles => format!("{} in {cycles} cycles, at most {}/{limit} in one", tally.iterations, tally.iterations_most),
+        cycles => format!(
+            "{} in {cycles} cycles, at most {}/{limit} in one",
+            tally.iterations, tally.iterations_most
+        ),
     }
 }
 
 fn scope(brief: &Brief) -> String {
     let components = brief.components.iter().map(|component| component.name.as_str());
-    let words: Vec<&str> = brief.implementation_scope.iter().map(String::as_str).chain(components).collect();
-    if words.is_empty() { brief.request.lines().next().unwrap_or_default().to_owned() } else { words.join("; ") }
+    let words: Vec<&str> =
+        brief.implementation_scope.iter().map(String::as_str).chain(components).collect();
+    if words.is_empty() {
+        brief.request.lines().next().unwrap_or_default().to_owned()
+    } else {
+        words.join("; ")
+    }
 }
 
 fn is_complete(outcome: Option<&Outcome>) -> bool {

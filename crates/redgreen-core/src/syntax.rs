@@ -1,8 +1,9 @@
-//! What source text says by its syntax: pure questions about one file or two versions of it.
+//! Syntax questions about one source file, or about two versions of it. All are pure functions.
 //!
-//! Each question is a file below with one public function; each language is a file with one row of names. A language
-//! without a row, and a source too long, too deep or too broken to read, gets the empty answer: it is known by file only.
-//! No answer here is a verdict: the runs decide, and these say where to look.
+//! Each question is a file with one public function, and each language is a file with one row of
+//! names. A language without a row, and a source that is too long, too deep or too broken to parse,
+//! gets an empty answer: redgreen then works by file only. No answer here is a verdict. Test runs
+//! decide; these answers say where to look.
 
 mod added;
 mod assertion;
@@ -16,6 +17,7 @@ mod frozen;
 pub(crate) mod glob;
 mod go;
 mod hash;
+mod highlight;
 mod imports;
 mod inert;
 mod item;
@@ -47,10 +49,11 @@ pub use contents::{Content, Literal, Looked, Wrap, looked_at};
 pub use frozen::{ItemChange, Weakness, fills_snapshots, only_adds_tests, test_block_frozen};
 pub(crate) use hash::of_words;
 pub use hash::{only_reformatted, runs_alike};
+pub use highlight::{Colour, Span, highlight};
 pub use imports::{Import, imports};
 pub use inert::{
-    INERT_LOG, INERT_PLACE, INERT_PLAIN, INERT_VALUE, inert_function, inert_helper, inert_module, inert_program,
-    inert_since, inert_stub,
+    INERT_LOG, INERT_PLACE, INERT_PLAIN, INERT_VALUE, inert_function, inert_helper, inert_module,
+    inert_program, inert_since, inert_stub,
 };
 pub use item::{Item, Marker, is_example, items, names_of, separator};
 pub(crate) use javascript::title_pattern;
@@ -60,13 +63,17 @@ pub use loose::{loose, parses};
 pub use mutants::{Mutant, mutants};
 pub use name::{Name, mentions, names, only_fixtures, renamed, uses};
 pub use overlay::{frame, modules, overlay_examples, overlay_tests, tests_over};
-pub use perturb::{Extent, Letters, Pick, Way, impossible, impossible_each, is_written, stopped_each};
+pub use perturb::{
+    Extent, Letters, Pick, Way, impossible, impossible_each, is_written, stopped_each,
+};
 pub use resolve::{Package, Project, package_name, resolve};
 pub use stub::is_stub;
 pub use surface::{Given, Promise, PromiseKind, identifiers, promises, surface};
 
 pub use tree::SOURCE_BYTES_MAX;
-pub use written::{Signature, respelled, signatures, written_answers, written_calls, written_rows, written_values};
+pub use written::{
+    Signature, respelled, signatures, written_answers, written_calls, written_rows, written_values,
+};
 
 #[cfg(test)]
 mod tests;

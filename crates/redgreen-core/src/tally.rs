@@ -1,17 +1,18 @@
-//! The numbers of a run and the words for where it stands: one source for the summary, the report, `why` and `status`.
+//! The numbers and status texts of a run: one source for the summary, the report, `why` and
+//! `status`.
 
 use crate::event::Outcome;
 use crate::phase::Phase;
 use crate::state::{Ending, Situation, State};
 
-/// What a run amounts to so far. What was rolled back is not counted.
+/// The totals of a run so far, without rolled back work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Cycles that were accepted from RED to REFACTOR.
     pub cycles: u32,
     /// Tests that accepted REDs wrote.
     pub written: u64,
-    /// Tests that whoever writes the code does not see at present, and those that became part of the tests.
+    /// Tests that the implementer does not see at present, and those that joined the test suite.
     pub withheld: u64,
     pub joined: u64,
     /// Items of the list that are done, and that are open.
@@ -51,7 +52,12 @@ impl Tally {
 
 /// Where a run stands, in a few words.
 pub fn standing(state: &State) -> &'static str {
-    match &state.left {
+    standing_of(state.left.as_ref())
+}
+
+/// The same of a run that stopped for this reason, or goes on.
+pub fn standing_of(left: Option<&Outcome>) -> &'static str {
+    match left {
         Some(Outcome::Merged) => "merged",
         Some(Outcome::Aborted) => "aborted",
         Some(Outcome::Waiting) => "waiting for a human",
@@ -86,7 +92,9 @@ pub fn gate(state: &State) -> &'static str {
         | Situation::Discarding => match state.phase() {
             Phase::Plan => "test-list.md names an open test, and nothing else was changed",
             Phase::Red => "the new test fails, and every other test passes",
-            Phase::Green => "every test passes, none is missing or skipped, and no test was changed",
+            Phase::Green => {
+                "every test passes, none is missing or skipped, and no test was changed"
+            }
             Phase::Refactor => "every test still passes, and none is missing",
             Phase::Complete => "a human approves",
         },

@@ -13,24 +13,25 @@ pub struct Task {
 }
 
 impl Task {
-    /// Every fault is told at once.
+    /// Every problem is told at once.
     pub fn parse(text: &str) -> Result<Self, Vec<String>> {
         let value: Value = serde_json::from_str(text).map_err(|error| vec![error.to_string()])?;
-        let mut faults = Vec::new();
-        let description = value.get("description").and_then(Value::as_str).map(str::trim).unwrap_or_default();
+        let mut problems = Vec::new();
+        let description =
+            value.get("description").and_then(Value::as_str).map(str::trim).unwrap_or_default();
         if description.is_empty() {
-            faults.push("`description` has to say what is asked for".to_owned());
+            problems.push("`description` must say what to build".to_owned());
         }
         let examples = match value.get("examples").map(examples::read) {
             None => Vec::new(),
             Some(Ok(examples)) => examples,
             Some(Err(found)) => {
-                faults.extend(found);
+                problems.extend(found);
                 Vec::new()
             }
         };
-        if !faults.is_empty() {
-            return Err(faults);
+        if !problems.is_empty() {
+            return Err(problems);
         }
         let mut words = vec![description];
         for cycle in list(value.pointer("/meta/tdd_cycles")) {
@@ -65,15 +66,18 @@ mod tests {
             }"#,
         )
         .unwrap();
-        assert_eq!(task.words, "Roman numerals\nnumerals\n9 is IX\nlook around\nWrite 1 test\nroman.py");
+        assert_eq!(
+            task.words,
+            "Roman numerals\nnumerals\n9 is IX\nlook around\nWrite 1 test\nroman.py"
+        );
         assert_eq!(task.examples.len(), 1);
         assert_eq!(Task::parse(r#"{"description": "Add"}"#).unwrap().words, "Add");
     }
 
     #[test]
     fn every_fault_of_a_task_is_told_at_once() {
-        let faults = Task::parse(r#"{"examples": [{"gives": 1}]}"#).unwrap_err();
-        assert_eq!(faults.len(), 2, "{faults:?}");
+        let problems = Task::parse(r#"{"examples": [{"gives": 1}]}"#).unwrap_err();
+        assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(Task::parse("[").is_err());
     }
 }

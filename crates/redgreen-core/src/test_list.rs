@@ -1,7 +1,8 @@
-//! `test-list.md`: markdown checkboxes, one test each; and the planner's answer, which picks the next one.
+//! `test-list.md`: markdown checkboxes, one per test, and the planner's answer, which selects the
+//! next one.
 //!
-//! The engine owns the boxes. A box is ticked when a cycle of this run was accepted for it, and for no other reason: what
-//! an agent leaves in the file is read for its open items only, and written again with the engine's own ticks (`own`).
+//! The engine owns the boxes. A box is ticked only if a cycle of this run was accepted for it. The
+//! engine reads only the open items of an agent's file, and rewrites it with its own ticks (`own`).
 
 mod line;
 
@@ -14,10 +15,10 @@ use crate::agent::last_object;
 use crate::brief::TestCase;
 use crate::verdict::{Code, Decision, Reason, Verdict};
 
-/// Where the list lives, from the project's root.
+/// The path of the list, relative to the project root.
 pub const FILE: &str = "test-list.md";
 
-/// The list as it is written.
+/// The list as written in the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestList {
     pub items: Vec<Item>,
@@ -26,54 +27,55 @@ pub struct TestList {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     pub description: String,
-    /// The file says that it is done; whether that is so, the engine knows.
+    /// The file says that it is done; only the engine knows whether that is true.
     pub done: bool,
-    /// Its line, counted from 0.
+    /// Its line, starting at 0.
     line: usize,
 }
 
-/// What the engine knows of the list, whatever the file says.
+/// The engine's knowledge of the list, whatever the file says.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
     /// Items whose cycle was accepted in this run, oldest first.
     pub completed: &'a [String],
-    /// Items that were open when planning was accepted last.
+    /// Items that were open when planning was last accepted.
     pub pending: &'a [String],
 }
 
 /// The list with the engine's own ticks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owned {
-    /// What the file has to hold; empty when there is no list yet.
+    /// The new content of the file; empty if there is no list yet.
     pub text: String,
     /// Corrections to the agent's version.
     pub undone: Vec<Undone>,
 }
 
-/// Something an agent did to the list that only an accepted cycle can do.
+/// A change by an agent that only an accepted cycle can make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undone {
-    /// It ticked an item that no accepted cycle stands for.
+    /// It ticked an item without an accepted cycle.
     Ticked(String),
-    /// It took away an item, or the tick of an item, that is done.
+    /// It removed a completed item or its tick.
     Hidden(String),
-    /// It removed the whole file, or put something in its place that cannot be read.
+    /// It removed the whole file, or replaced it with something unreadable.
     Deleted,
 }
 
-/// What planning came to.
+/// The result of planning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Planned {
     pub verdict: Verdict,
-    /// The test to write next; `None` when everything is done or the plan was refused.
+    /// The test to write next; `None` if everything is done or the plan was refused.
     pub next: Option<TestCase>,
     pub pending: Vec<String>,
-    /// Items that were open before and are not in the list any more.
+    /// Earlier open items that are no longer in the list.
     pub removed: Vec<String>,
 }
 
 impl TestList {
-    /// Reads the checkboxes; everything else in the file is prose. Boxes inside code fences are examples, not tests.
+    /// Reads the checkboxes; all other lines are prose. Boxes in code fences are examples, not
+    /// tests.
     pub fn parse(text: &str) -> Self {
         let item = |(line, written): (usize, line::Written<'_>)| Item {
             description: written.description.to_owned(),
@@ -91,8 +93,8 @@ impl TestList {
         self.items.iter().filter(|item| !item.done).map(|item| item.description.clone()).collect()
     }
 
-    /// The item a planner means: its words as they are, or the only one that holds or is held by them, whatever was put
-    /// between.
+    /// Finds the item that a planner means: an exact match, or the only item that contains or is
+    /// contained in its text.
     pub fn find(&self, description: &str) -> Option<&Item> {
         let wanted = plain(description);
         if wanted.is_empty() {
@@ -103,17 +105,22 @@ impl TestList {
         }
         let mut near = self.items.iter().filter(|item| {
             let known = plain(&item.description);
-            let holds =
-                |whole: &str, part: &str| whole.contains(part) || part.split(' ').all(|word| has_word(whole, word));
+            let holds = |whole: &str, part: &str| {
+                whole.contains(part) || part.split(' ').all(|word| has_word(whole, word))
+            };
             !item.done && (holds(&known, &wanted) || holds(&wanted, &known))
         });
         near.next().filter(|_| near.next().is_none())
     }
 
-    /// Of two items with the same words, the open one.
+    /// Prefers the open one of two items with the same text.
     fn exact(&self, wanted: &str) -> Option<&Item> {
         let same = |item: &&Item| plain(&item.description) == wanted;
-        self.items.iter().filter(|item| !item.done).find(same).or_else(|| self.items.iter().find(same))
+        self.items
+            .iter()
+            .filter(|item| !item.done)
+            .find(same)
+            .or_else(|| self.items.iter().find(same))
     }
 }
 
@@ -121,8 +128,8 @@ fn has_word(text: &str, word: &str) -> bool {
     text.split(' ').any(|other| other == word)
 }
 
-/// The list as the engine writes it: the agent's words and order, its open items, and a tick for each item that an
-/// accepted cycle of this run stands for. `text` is `None` when there is no file that can be read.
+/// The list as the engine writes it: the agent's text and order, its open items, and a tick for
+/// each item with an accepted cycle of this run. `text` is `None` if there is no readable file.
 pub fn own(text: Option<&str>, known: Known<'_>) -> Owned {
     let Some(text) = text else {
         let undone = if known.is_empty() { Vec::new() } else { vec![Undone::Deleted] };
@@ -132,10 +139,11 @@ pub fn own(text: Option<&str>, known: Known<'_>) -> Owned {
     let written = items(text);
     let ticks = Ticks::new(&written, known.completed);
     let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let missing: String = ticks.missing.iter().map(|done| format!("- [x] {done}{ending}")).collect();
+    let missing: String =
+        ticks.missing.iter().map(|done| format!("- [x] {done}{ending}")).collect();
     undone.extend(ticks.missing.iter().map(|done| Undone::Hidden((*done).clone())));
     let mut owned = String::with_capacity(text.len() + missing.len());
-    // Items that were taken away come back before the first one; a code fence must not swallow them.
+    // Restore removed items before the first one; a code fence must not swallow them.
     let first = written.first().map_or(0, |(number, _)| *number);
     let mut rest = written.iter().peekable();
     for (number, line) in text.split_inclusive('\n').enumerate() {
@@ -160,15 +168,15 @@ pub fn own(text: Option<&str>, known: Known<'_>) -> Owned {
     Owned { text: owned, undone }
 }
 
-/// Which of the written items are done, and what is done and not written.
+/// Which of the written items are done, and which completed items are missing.
 struct Ticks<'a> {
-    /// Lines of items.
+    /// Line numbers of items.
     done: BTreeSet<usize>,
     missing: Vec<&'a String>,
 }
 
 impl<'a> Ticks<'a> {
-    /// Of two items with the same words, the one that is ticked is the one that was done.
+    /// The ticked one of two items with the same text is the completed one.
     fn new(written: &[(usize, line::Written<'_>)], completed: &'a [String]) -> Self {
         let mut done = BTreeSet::new();
         let mut missing = Vec::new();
@@ -180,7 +188,10 @@ impl<'a> Ticks<'a> {
                 };
                 written.iter().filter(fits)
             };
-            let found = same().find(|(_, item)| item.ticked).or_else(|| same().next()).map(|(number, _)| *number);
+            let found = same()
+                .find(|(_, item)| item.ticked)
+                .or_else(|| same().next())
+                .map(|(number, _)| *number);
             match found {
                 Some(number) => drop(done.insert(number)),
                 None => missing.push(wanted),
@@ -195,7 +206,7 @@ impl Known<'_> {
         self.completed.is_empty() && self.pending.is_empty()
     }
 
-    /// The list from nothing but what the engine knows.
+    /// The list from the engine's knowledge only.
     fn lines(self, ending: &str) -> String {
         let done = self.completed.iter().map(|item| format!("- [x] {item}{ending}"));
         done.chain(self.pending.iter().map(|item| format!("- [ ] {item}{ending}"))).collect()
@@ -206,10 +217,12 @@ impl fmt::Display for Undone {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Undone::Ticked(item) => {
-                write!(out, "unticked {item:?}: no accepted cycle of this run developed it")
+                write!(out, "unticked {item:?}: no accepted cycle of this run implemented it")
             }
             Undone::Hidden(item) => write!(out, "ticked {item:?} again: its cycle was accepted"),
-            Undone::Deleted => write!(out, "wrote {FILE} again: it was removed or could not be read"),
+            Undone::Deleted => {
+                write!(out, "restored {FILE}: it was removed or unreadable")
+            }
         }
     }
 }
@@ -220,7 +233,8 @@ fn items(text: &str) -> Vec<(usize, line::Written<'_>)> {
     let mut fenced = false;
     for (number, content) in text.lines().enumerate() {
         let start = content.trim_start();
-        let is_fence = start.starts_with("```") || (start.starts_with("~~~") && !start.starts_with("~~~~"));
+        let is_fence =
+            start.starts_with("```") || (start.starts_with("~~~") && !start.starts_with("~~~~"));
         if is_fence {
             fenced = !fenced;
         } else if !fenced && let Some(written) = line::read(content) {
@@ -230,7 +244,7 @@ fn items(text: &str) -> Vec<(usize, line::Written<'_>)> {
     items
 }
 
-/// The item's line with the engine's mark; what is no plain markdown box becomes one.
+/// The item's line with the engine's mark; other notations become a plain markdown box.
 fn rendered(line: &str, item: &line::Written<'_>, done: bool) -> String {
     let mark = if done { "[x]" } else { "[ ]" };
     let content = line.trim_end_matches(['\n', '\r']);
@@ -242,8 +256,8 @@ fn rendered(line: &str, item: &line::Written<'_>, done: bool) -> String {
     }
 }
 
-/// Rules on what the planner did: `text` is the list as it left it, `answer` what it said, `strays` the other paths it
-/// changed. Ticks in the text count for nothing: only what `known` says is done is done.
+/// Judges the planner's work: `text` is the list as it left it, `answer` its answer, `strays` the
+/// other paths it changed. Ticks in the text are ignored: only `known` decides what is done.
 pub fn judge(answer: &str, text: Option<&str>, known: Known<'_>, strays: &[String]) -> Planned {
     let list = TestList::parse(&own(text, known).text);
     let open = list.pending();
@@ -255,13 +269,21 @@ pub fn judge(answer: &str, text: Option<&str>, known: Known<'_>, strays: &[Strin
     };
     let mut reasons: Vec<Reason> = strays
         .iter()
-        .map(|path| Reason::new(Code::PlanTouchesCode, format!("planning changed {path}")).place(Some(path), None))
+        .map(|path| {
+            Reason::new(Code::PlanTouchesCode, format!("planning changed {path}"))
+                .place(Some(path), None)
+        })
         .collect();
     match selection(answer, &list) {
         Ok(next) if reasons.is_empty() => {
             let reason = match &next {
-                Some(test) => Reason::new(Code::PlanSelected, format!("next: {}", test.description)),
-                None => Reason::new(Code::PlanFinished, format!("every box is ticked, {} in all", list.items.len())),
+                Some(test) => {
+                    Reason::new(Code::PlanSelected, format!("next: {}", test.description))
+                }
+                None => Reason::new(
+                    Code::PlanFinished,
+                    format!("every box is ticked ({} in total)", list.items.len()),
+                ),
             };
             planned.verdict = Verdict::accepted(reason);
             planned.next = next;
@@ -275,8 +297,8 @@ pub fn judge(answer: &str, text: Option<&str>, known: Known<'_>, strays: &[Strin
     planned
 }
 
-/// Adds the corrections that the engine made to the list, and what the planner dropped from it: told to the next try where the
-/// plan was refused, and to everybody where it was accepted.
+/// Adds the engine's corrections and the dropped items: to the next attempt if the plan was
+/// refused, otherwise to the verdict's notes.
 pub fn remark(planned: &mut Planned, remarks: &[String]) {
     let verdict = &mut planned.verdict;
     if verdict.decision == Decision::Refused {
@@ -289,7 +311,7 @@ pub fn remark(planned: &mut Planned, remarks: &[String]) {
     }
 }
 
-/// What was open before and is not now. Items with the same words are counted, not only named.
+/// Earlier open items that are gone. Items with the same text are counted, not only named.
 fn removed(before: &[String], now: &[String]) -> Vec<String> {
     let mut left: Vec<String> = now.iter().map(|item| plain(item)).collect();
     let is_gone = |item: &&String| match left.iter().position(|known| *known == plain(item)) {
@@ -307,7 +329,7 @@ pub fn is_answer(answer: &str) -> bool {
     parse_answer(answer).is_some()
 }
 
-/// The behaviour that an answer chooses; `None` when it chooses none.
+/// The behaviour that an answer selects; `None` if it selects none.
 pub fn chosen(answer: &str) -> Option<String> {
     parse_answer(answer)?.map(|test| test.description)
 }
@@ -332,10 +354,13 @@ fn selection(answer: &str, list: &TestList) -> Result<Option<TestCase>, Reason> 
             test.description.clone_from(&item.description);
             Ok(Some(test))
         }
-        Some(_) => Err(Reason::new(Code::PlanNotInList, format!("{:?} is ticked already", test.description))),
+        Some(_) => Err(Reason::new(
+            Code::PlanNotInList,
+            format!("{:?} is already ticked", test.description),
+        )),
         None => Err(Reason::new(
             Code::PlanNotInList,
-            format!("{:?} is none of: {}", test.description, list.pending().join("; ")),
+            format!("{:?} is not one of: {}", test.description, list.pending().join("; ")),
         )),
     }
 }
@@ -348,21 +373,26 @@ fn parse_answer(answer: &str) -> Option<Option<TestCase>> {
         #[serde(deserialize_with = "present")]
         current_test: Option<TestCase>,
     }
-    /// A missing key must not read as null: silence is not "done".
+    /// A missing key must not count as null: no answer does not mean "done".
     fn present<'de, D: serde::Deserializer<'de>>(input: D) -> Result<Option<TestCase>, D::Error> {
         Option::deserialize(input)
     }
     last_object::<Answer>(answer).map(|answer| answer.current_test)
 }
 
-/// The words without case, markdown emphasis, surrounding punctuation and double spaces.
+/// The text without case, markdown emphasis, surrounding punctuation and double spaces.
 fn plain(description: &str) -> String {
     let letters: String = description
         .chars()
         .filter(|letter| !matches!(letter, '`' | '*' | '_' | '"'))
         .flat_map(char::to_lowercase)
         .collect();
-    letters.split_whitespace().collect::<Vec<_>>().join(" ").trim_matches(['.', ':', ';', ' ']).to_owned()
+    letters
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .trim_matches(['.', ':', ';', ' '])
+        .to_owned()
 }
 
 #[cfg(test)]

@@ -1,24 +1,25 @@
-//! Text that is not ours: test messages, agent answers, briefs, names of files and branches. Whoever wrote it must not
-//! steer a terminal, hide or reorder words, add lines, or speak to the CI system that reads our output.
+//! Foreign text: test messages, agent answers, briefs, names of files and branches. It must not
+//! control a terminal, hide or reorder words, add lines, or issue commands to the CI system that
+//! reads our output.
 //!
-//! Characters that do such things are replaced by something that can be seen: a control character by its picture
-//! (`␛`, `␍`), any other one by its number (`<U+202E>`).
+//! Characters that can do so are replaced by visible ones: a control character by its symbol (`␛`,
+//! `␍`), any other by its code point (`<U+202E>`).
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Text of several lines: newlines and tabs stay, and `\r\n` is a newline.
+/// For text of several lines: keeps newlines and tabs, and converts `\r\n` to a newline.
 pub fn visible(text: &str) -> Cow<'_, str> {
     replaced(text, Lines::Several)
 }
 
-/// Text that belongs on one line, such as a name: newlines and tabs are made visible too.
+/// For text on one line, such as a name: newlines and tabs become visible too.
 pub fn on_one_line(text: &str) -> Cow<'_, str> {
     replaced(text, Lines::One)
 }
 
-/// A word of a command that is shown to a person, who may paste it into a shell: in quotes where a shell would read anything
-/// else into it. Git allows a branch called `main;rm`.
+/// A word of a command for users to paste into a shell, quoted if the shell would interpret it. Git
+/// allows a branch called `main;rm`.
 pub fn shell_word(text: &str) -> Cow<'_, str> {
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_./=:,@%+".contains(letter);
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -27,13 +28,13 @@ pub fn shell_word(text: &str) -> Cow<'_, str> {
     Cow::Owned(in_quotes(text))
 }
 
-/// The same, always in quotes.
+/// The same, always quoted.
 pub fn in_quotes(text: &str) -> String {
     format!("'{}'", on_one_line(text).replace('\'', r"'\''"))
 }
 
-/// The same text without SGR sequences (`ESC [ 3 1 m`). Test runners colour their output, which is no attack and no
-/// information. Every other sequence stays, for `visible` to show.
+/// Removes SGR sequences (`ESC [ 3 1 m`). Test runners colour their output, which is harmless and
+/// carries no information. All other sequences stay, for `visible` to show.
 pub fn without_colours(text: &str) -> Cow<'_, str> {
     if !text.contains(ESCAPE) {
         return Cow::Borrowed(text);
@@ -54,8 +55,8 @@ pub fn without_colours(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// JSON that means the same and is harmless to print. Within JSON, characters of this kind stand in strings only, where an
-/// escape says the same; serde escapes those below U+0020.
+/// Equivalent JSON that is harmless to print. In JSON such characters occur only in strings, where
+/// an escape means the same; serde already escapes those below U+0020.
 pub fn json(json: &str) -> Cow<'_, str> {
     if !json.chars().any(is_deceptive_in_json) && !json.contains("##") {
         return Cow::Borrowed(json);
@@ -75,9 +76,9 @@ pub fn json(json: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Text in which a CI system finds no command: GitHub Actions obeys lines that begin with `::name::` and `##[name]`
-/// anywhere, Azure Pipelines `##vso[`, TeamCity `##teamcity[`. A backslash takes their meaning away. Colours of ours are
-/// passed over, as they are left out where output is no terminal.
+/// Text without commands for a CI system: GitHub Actions executes lines that start with `::name::`,
+/// and `##[name]` anywhere; Azure Pipelines `##vso[`, TeamCity `##teamcity[`. A backslash disables
+/// them. Our own colours are skipped, because they are removed if the output is not a terminal.
 pub fn without_commands(text: &str) -> Cow<'_, str> {
     if !text.contains("::") && !text.contains('#') {
         return Cow::Borrowed(text);
@@ -87,7 +88,8 @@ pub fn without_commands(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     while let Some(letter) = rest.chars().next() {
         if let Some(end) = rest.strip_prefix(ESCAPE).and_then(colour_end) {
-            let (colour, after) = rest.split_at_checked(ESCAPE.len_utf8() + end).unwrap_or((rest, ""));
+            let (colour, after) =
+                rest.split_at_checked(ESCAPE.len_utf8() + end).unwrap_or((rest, ""));
             safe.push_str(colour);
             rest = after;
             continue;
@@ -112,11 +114,12 @@ enum Lines {
 }
 
 const ESCAPE: char = '\u{1b}';
-/// A colour needs no more: `38;2;255;255;255` for the text and as much for the ground.
+/// Enough for a colour: `38;2;255;255;255` for the foreground and the same for the background.
 const COLOUR_BYTES_MAX: usize = 64;
 
 fn replaced(text: &str, lines: Lines) -> Cow<'_, str> {
-    let is_fine = |letter: char| !is_deceptive(letter) || is_layout(letter) && lines == Lines::Several;
+    let is_fine =
+        |letter: char| !is_deceptive(letter) || is_layout(letter) && lines == Lines::Several;
     if text.chars().all(is_fine) {
         return Cow::Borrowed(text);
     }
@@ -164,45 +167,51 @@ fn is_deceptive_in_json(letter: char) -> bool {
 fn is_deceptive(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
-            // Invisible: soft hyphen, grapheme joiner, letters without a shape, zero-width blanks and joiners.
+            // Invisible: soft hyphen, grapheme joiner, letters without a shape, zero-width blanks
+            // and joiners.
             '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
             | '\u{200b}'..='\u{200d}' | '\u{3164}' | '\u{ffa0}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-            // Direction: marks, embeddings, overrides, isolates; 2060 to 206f are invisible besides.
+            // Direction: marks, embeddings, overrides, isolates; 2060 to 206f are also invisible.
             | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-            // Further ends of lines, and annotations between lines.
+            // Other line ends, and interlinear annotations.
             | '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}'
-            // Invisible letters that spell words to a model, and variants of shapes.
+            // Invisible letters that a model can read, and variation selectors.
             | '\u{e0000}'..='\u{e0fff}' | '\u{1d173}'..='\u{1d17a}')
         || is_noncharacter(letter)
 }
 
-/// Never part of a text; `view` marks its own colours with them.
+/// Never part of a text; `view` uses them to mark its own colours.
 fn is_noncharacter(letter: char) -> bool {
     matches!(letter, '\u{fdd0}'..='\u{fdef}') || u32::from(letter) & 0xfffe == 0xfffe
 }
 
-/// Whether a joiner or a variant is where a language or an emoji needs it: beside letters beyond Latin, or in a keycap
-/// (`1️⃣`). There it changes a shape; between ASCII letters it would only make two names look alike.
+/// Whether a joiner or a variation selector is where a language or an emoji needs it: next to
+/// letters beyond Latin, or in a keycap (`1️⃣`). There it changes a shape; between ASCII letters it
+/// would only make two names look alike.
 fn joins(before: Option<char>, letter: char, after: Option<char>) -> bool {
-    let beyond =
-        |letter: char| letter > '\u{24f}' && !is_deceptive(letter) || matches!(letter, '\u{fe0e}' | '\u{fe0f}');
+    let beyond = |letter: char| {
+        letter > '\u{24f}' && !is_deceptive(letter) || matches!(letter, '\u{fe0e}' | '\u{fe0f}')
+    };
     match letter {
         '\u{200c}' | '\u{200d}' => before.is_some_and(beyond) && after.is_some_and(beyond),
         '\u{fe0e}' | '\u{fe0f}' => {
-            before.is_some_and(|before| beyond(before) || matches!(before, '©' | '®')) || after == Some('\u{20e3}')
+            before.is_some_and(|before| beyond(before) || matches!(before, '©' | '®'))
+                || after == Some('\u{20e3}')
         }
         _ => false,
     }
 }
 
-/// Where a colour ends whose `ESC` stands before `text`.
+/// The end of a colour sequence whose `ESC` precedes `text`.
 fn colour_end(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix('[')?;
-    let count = parameters.bytes().take_while(|byte| matches!(byte, b'0'..=b'9' | b';' | b':')).count();
-    (count <= COLOUR_BYTES_MAX && parameters.as_bytes().get(count) == Some(&b'm')).then_some(count + 2)
+    let count =
+        parameters.bytes().take_while(|byte| matches!(byte, b'0'..=b'9' | b';' | b':')).count();
+    (count <= COLOUR_BYTES_MAX && parameters.as_bytes().get(count) == Some(&b'm'))
+        .then_some(count + 2)
 }
 
-/// As much of a line as the beginning of a command needs, colours of ours included.
+/// The part of a line that can start a command, including our own colours.
 fn ahead(text: &str) -> &str {
     const AHEAD_BYTES_MAX: usize = 256;
     let line = text.split('\n').next().unwrap_or_default();

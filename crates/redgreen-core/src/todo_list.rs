@@ -1,4 +1,5 @@
-//! `TODO_LIST.md` of a planner: the box of a task that is done is ticked, with a link to its summary.
+//! `TODO_LIST.md` of a planner: the box of a task that is done is ticked, with a link to its
+//! summary.
 
 /// The list's file name, wherever the planner keeps it.
 pub const FILE: &str = "TODO_LIST.md";
@@ -40,7 +41,8 @@ fn names(words: &str, task: &str) -> bool {
         let before = words.get(..at).unwrap_or_default().chars().next_back();
         let mut after = words.get(at + task.len()..).unwrap_or_default().chars();
         let next = after.next();
-        let goes_on = next.is_some_and(is_part) || next == Some('.') && after.next().is_some_and(is_part);
+        let goes_on =
+            next.is_some_and(is_part) || next == Some('.') && after.next().is_some_and(is_part);
         !task.is_empty() && !before.is_some_and(is_part) && !goes_on
     })
 }

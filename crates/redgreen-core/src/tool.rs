@@ -1,5 +1,5 @@
-//! The tools of the built-in agent: which there are, who gets them, and what they are called with. The program performs
-//! them; the names and the parameters are those that models know best.
+//! The tools of the built-in agent: their names, the roles that get them, and their parameters. The
+//! `redgreen` crate executes them. Names and parameters are those that models know best.
 
 pub mod digest;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::model::Tool;
 use crate::phase::Role;
 
-/// A tool by its name.
+/// A tool by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Read,
@@ -24,7 +24,7 @@ pub enum Kind {
     Complete,
 }
 
-/// A call that was understood.
+/// A parsed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
     Read(Read),
@@ -37,13 +37,13 @@ pub enum Call {
     Complete(Complete),
 }
 
-/// Parameters that are seldom needed are left out of the schema, which is sent with every request: the answer of the
-/// tool names them when they would help.
+/// Rarely needed parameters are omitted from the schema, which is sent with every request. The
+/// tool's answer names them when they would help.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct Read {
     #[serde(alias = "path")]
     pub file_path: String,
-    /// The first line to show, counted from 1.
+    /// The first line to show, starting at 1.
     #[schemars(skip)]
     pub offset: Option<usize>,
     #[schemars(skip)]
@@ -103,10 +103,18 @@ pub struct Complete {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 8] =
-        [Kind::Read, Kind::Write, Kind::Edit, Kind::Bash, Kind::Glob, Kind::Grep, Kind::RunTests, Kind::Complete];
+    pub const ALL: [Kind; 8] = [
+        Kind::Read,
+        Kind::Write,
+        Kind::Edit,
+        Kind::Bash,
+        Kind::Glob,
+        Kind::Grep,
+        Kind::RunTests,
+        Kind::Complete,
+    ];
 
-    /// What a role needs and no more: who only looks cannot write, who plans cannot run.
+    /// The least privileges for a role: diagnosis cannot write, and planning cannot run commands.
     pub fn of(role: Role) -> &'static [Kind] {
         match role {
             Role::TestList => &[Kind::Read, Kind::Write, Kind::Edit, Kind::Glob, Kind::Grep],
@@ -128,7 +136,7 @@ impl Kind {
         }
     }
 
-    /// Sent with every request, so in few words.
+    /// Short, because it is sent with every request.
     fn description(self) -> &'static str {
         match self {
             Kind::Read => "Show a file",
@@ -142,7 +150,7 @@ impl Kind {
         }
     }
 
-    /// How a model is told of it.
+    /// The tool's description for a model.
     pub fn tool(self) -> Tool {
         let schema = match self {
             Kind::Read => schemars::schema_for!(Read),
@@ -160,9 +168,10 @@ impl Kind {
 }
 
 impl Call {
-    /// The call, or what is wrong with it in words a model can act on.
+    /// The call, or an error that a model can act on.
     pub fn parse(allowed: &[Kind], name: &str, input: &Value) -> Result<Self, String> {
-        let Some(kind) = allowed.iter().find(|kind| kind.as_str().eq_ignore_ascii_case(name)) else {
+        let Some(kind) = allowed.iter().find(|kind| kind.as_str().eq_ignore_ascii_case(name))
+        else {
             let names = allowed.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
             return Err(format!("there is no tool {name:?} here; there are: {names}"));
         };
@@ -178,7 +187,7 @@ impl Call {
         }
     }
 
-    /// What it is about, in a few words, for whoever watches.
+    /// The object of the call in a few words, for the user.
     pub fn about(&self) -> String {
         match self {
             Call::Read(Read { file_path, .. })
@@ -196,21 +205,28 @@ impl Call {
 }
 
 fn read<T: DeserializeOwned>(kind: Kind, input: &Value) -> Result<T, String> {
-    // Calls without parameters come as nothing at all from some servers.
+    // Some servers send null for a call without parameters.
     let input = if input.is_null() { json!({}) } else { input.clone() };
     serde_json::from_value(input).map_err(|error| {
         let needed = kind.tool().input;
-        let names = needed.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let names = needed
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str);
         format!("{}: {error}; it needs {}", kind.as_str(), names.collect::<Vec<_>>().join(", "))
     })
 }
 
-/// Of a schema, only what a model cannot guess: names, plain types, what is required. It is sent with every request.
+/// Reduces a schema to what a model cannot guess: names, plain types, required parameters. It is
+/// sent with every request.
 fn slim(schema: &Value) -> Value {
     let mut slimmed = Map::new();
     slimmed.insert("type".to_owned(), json!("object"));
     let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let properties: Map<String, Value> = properties.map(|(name, value)| (name.clone(), plain(value))).collect();
+    let properties: Map<String, Value> =
+        properties.map(|(name, value)| (name.clone(), plain(value))).collect();
     slimmed.insert("properties".to_owned(), Value::Object(properties));
     if let Some(required) = schema.get("required") {
         slimmed.insert("required".to_owned(), required.clone());
@@ -219,7 +235,7 @@ fn slim(schema: &Value) -> Value {
 }
 
 fn plain(property: &Value) -> Value {
-    // An optional one is `["string", "null"]`; leaving it out says the same.
+    // An optional parameter is `["string", "null"]`; omitting it from `required` means the same.
     let kind = match property.get("type") {
         Some(Value::Array(kinds)) => kinds.first().cloned(),
         kind => kind.cloned(),
@@ -236,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schema_holds_names_types_and_what_is_required() {
+    fn schemas_have_names_types_and_required_parameters() {
         let edit = Kind::Edit.tool().input;
         let expected = json!({
             "type": "object",
@@ -250,12 +266,13 @@ mod tests {
         assert_eq!(edit, expected);
         let files = json!({ "type": "array", "items": { "type": "string" } });
         assert_eq!(Kind::RunTests.tool().input["properties"]["test_files"], files);
-        let whole: usize = Kind::ALL.iter().map(|kind| serde_json::to_string(&kind.tool()).unwrap().len()).sum();
-        assert!(whole < 1400, "every request carries {whole} bytes of tools");
+        let whole: usize =
+            Kind::ALL.iter().map(|kind| serde_json::to_string(&kind.tool()).unwrap().len()).sum();
+        assert!(whole < 1400, "every request contains {whole} bytes of tools");
     }
 
     #[test]
-    fn a_call_is_understood_or_told_what_it_lacks() {
+    fn parses_calls_and_explains_errors() {
         let check = |role: Role, name: &str, input: Value, expected: &str| {
             let told = match Call::parse(Kind::of(role), name, &input) {
                 Ok(call) => call.about(),
@@ -266,10 +283,25 @@ mod tests {
         check(Role::Test, "Read", json!({ "file_path": "a.py" }), "a.py");
         check(Role::Test, "read", json!({ "path": "a.py" }), "a.py");
         check(Role::Test, "RunTests", Value::Null, "");
-        check(Role::Test, "RunTests", json!({ "test_files": ["a", "b"], "test_name": "c" }), "a b c");
-        check(Role::Test, "Edit", json!({ "file_path": "a" }), "missing field `old_string`; it needs file_path, old_");
+        check(
+            Role::Test,
+            "RunTests",
+            json!({ "test_files": ["a", "b"], "test_name": "c" }),
+            "a b c",
+        );
+        check(
+            Role::Test,
+            "Edit",
+            json!({ "file_path": "a" }),
+            "missing field `old_string`; it needs file_path, old_",
+        );
         check(Role::Test, "Read", json!("a.py"), "it needs file_path");
-        check(Role::Diagnosis, "Write", json!({ "file_path": "a", "content": "" }), "there are: Read, Glob, Grep");
+        check(
+            Role::Diagnosis,
+            "Write",
+            json!({ "file_path": "a", "content": "" }),
+            "there are: Read, Glob, Grep",
+        );
         check(Role::TestList, "Bash", json!({ "command": "ls" }), "there is no tool \"Bash\" here");
     }
 }

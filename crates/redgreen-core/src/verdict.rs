@@ -1,4 +1,5 @@
-//! What a change means for its phase: accepted, refused or undecided, with every reason. The codes are public API.
+//! The verdict on a change: accepted, refused or undecided, with all reasons. The codes are public
+//! API.
 
 use std::fmt;
 
@@ -12,45 +13,51 @@ pub struct Verdict {
     /// RED: the tests that fail now and must pass at GREEN. Empty when they do not compile yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
-    /// How far the work is; `None` when it may not be built upon and has to be rolled back.
+    /// RED: the new and changed tests by the names in their files, when they do not compile yet. No
+    /// runner has named them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unloaded: Vec<String>,
+    /// The progress of the work. `None` if the next attempt must not build on it and it is rolled
+    /// back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standing: Option<Standing>,
-    /// What a reader should know beside the reasons: what could not be tried, what the tests did not notice.
+    /// Facts in addition to the reasons: experiments that could not run, mutants that survived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// GREEN: what the tests noticed; `None` where nothing was tried.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub faults: Option<Faults>,
-    /// The experiments that led to it, in the order in which they were made.
+    /// GREEN: the mutants that the tests killed. `None` if none was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none", alias = "faults")]
+    pub mutants: Option<Mutants>,
+    /// The experiments behind it, in the order in which they ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub experiments: Vec<Made>,
 }
 
-/// An experiment that was made, for a person.
+/// A description of an experiment, for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Made {
-    /// What it was to find out.
+    /// Its question.
     pub question: String,
     pub what: String,
-    /// On which tree.
+    /// The tree it ran on.
     pub tree: String,
-    /// Files that were laid over the tree.
+    /// Files that replaced those of the tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub laid: Vec<String>,
     pub saw: String,
-    /// What was run; empty where a program of redgreen's own made calls.
+    /// The command. Empty if a program of redgreen made calls.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub command: String,
-    /// What to type to see it again, where that was asked for.
+    /// The command that repeats it, if requested.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub again: String,
 }
 
 impl Made {
-    /// All of them in order, for a person. A question that an earlier experiment asked is not repeated.
+    /// All experiments in order, for people. A repeated question is printed once.
     pub fn list(all: &[Made]) -> String {
-        let lines = all.iter().enumerate().map(|(at, one)| one.told(all.get(..at).unwrap_or_default()));
+        let lines =
+            all.iter().enumerate().map(|(at, one)| one.told(all.get(..at).unwrap_or_default()));
         lines.collect::<Vec<_>>().join("\n")
     }
 
@@ -66,21 +73,24 @@ impl Made {
     }
 }
 
-/// The kill rate: faults put into the changed lines, each for one run of the tests.
+/// The kill rate: mutants of the changed lines, each for one run of the tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Faults {
+pub struct Mutants {
     pub tried: u16,
-    pub noticed: u16,
+    #[serde(alias = "noticed")]
+    pub killed: u16,
 }
 
-impl fmt::Display for Faults {
+impl fmt::Display for Mutants {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tried, noticed } = self;
-        match (tried, noticed) {
-            (1, 1) => write!(out, "a fault put into the changed lines was noticed"),
-            (1, _) => write!(out, "a fault put into the changed lines was not noticed"),
-            _ if tried == noticed => write!(out, "all {tried} faults put into the changed lines were noticed"),
-            _ => write!(out, "{noticed} of {tried} faults put into the changed lines were noticed"),
+        let Self { tried, killed } = self;
+        match (tried, killed) {
+            (1, 1) => write!(out, "a mutant of the changed lines was killed"),
+            (1, _) => write!(out, "a mutant of the changed lines survived"),
+            _ if tried == killed => {
+                write!(out, "all {tried} mutants of the changed lines were killed")
+            }
+            _ => write!(out, "{killed} of {tried} mutants of the changed lines were killed"),
         }
     }
 }
@@ -90,7 +100,7 @@ impl fmt::Display for Faults {
 pub enum Decision {
     Accepted,
     Refused,
-    /// Could not find out; a human has to look.
+    /// redgreen could not decide; a human must decide.
     Undecided,
 }
 
@@ -107,13 +117,13 @@ pub struct Reason {
     pub line: Option<u32>,
 }
 
-/// How good a state of GREEN is; the greater one is kept.
+/// The quality of a state of GREEN. The greater one is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Standing {
-    /// Tests that passed before and pass now: fewer of them is always worse.
+    /// Tests that passed before and pass now. Fewer of them is always worse.
     pub kept: usize,
-    /// Of the tests RED added, those that pass.
+    /// The tests of RED that pass.
     pub reached: usize,
 }
 
@@ -134,14 +144,14 @@ pub struct Meaning {
     pub name: &'static str,
     pub side: Side,
     pub meaning: &'static str,
-    /// The next legal step.
+    /// The next step.
     pub next: &'static str,
 }
 
 macro_rules! vocabulary {
     // Names in brackets are those of earlier versions.
     ($($variant:ident $name:literal $(($($old:literal),*))? $side:ident $meaning:literal $next:literal;)*) => {
-        /// Why a verdict is what it is.
+        /// The code of a reason.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum Code { $(#[serde(rename = $name $($(, alias = $old)*)?)] $variant,)* }
 
@@ -236,7 +246,7 @@ vocabulary! {
         "all tests pass and none is missing" "refactor the code, or continue";
     GreenNothingRed "green.nothing_red" Test
         "no test fails at the base, so there is nothing to make pass"
-        "if tests and code changed together: redgreen verify; if the test has a commit of its own, judge that first (redgreen judge red) and use it as --base; if only the form of the code changed: redgreen judge refactor";
+        "if tests and code changed together: redgreen verify; if the test has its own commit, judge it first (redgreen judge red) and use it as --base; if only the structure of the code changed: redgreen judge refactor";
     GreenStillFailing "green.still_failing" Code
         "a test that must pass still fails" "make it pass";
     GreenDoesNotCompile "green.does_not_compile" Code
@@ -342,9 +352,10 @@ impl Verdict {
             decision,
             reasons,
             targets: Vec::new(),
+            unloaded: Vec::new(),
             standing: None,
             notes: Vec::new(),
-            faults: None,
+            mutants: None,
             experiments: Vec::new(),
         }
     }
@@ -373,23 +384,27 @@ impl Verdict {
         self.reasons.iter().any(|reason| reason.code == code)
     }
 
-    /// A human has to decide between a test and the brief.
+    /// Whether a human must decide between a test and the brief.
     pub fn is_contest(&self) -> bool {
         self.first().is_some_and(|reason| reason.code == Code::GreenContested)
     }
 
-    /// Nothing is wrong but that more tests are needed.
+    /// Whether only more tests are needed.
     pub fn lacks_coverage(&self) -> bool {
-        self.decision == Decision::Refused && self.reasons.iter().all(|reason| reason.code == Code::GreenCoverage)
+        self.decision == Decision::Refused
+            && self.reasons.iter().all(|reason| reason.code == Code::GreenCoverage)
     }
 
-    /// The notes that somebody should do something about: that every fault was noticed is good news.
+    /// The notes that require attention. "Every mutant was killed" does not.
     pub fn warnings(&self) -> Vec<String> {
-        let good = self.faults.filter(|faults| faults.tried == faults.noticed).map(|faults| faults.to_string());
+        let good = self
+            .mutants
+            .filter(|mutants| mutants.tried == mutants.killed)
+            .map(|mutants| mutants.to_string());
         self.notes.iter().filter(|note| Some(*note) != good.as_ref()).cloned().collect()
     }
 
-    /// All reasons, a line each, as they are told to the next try.
+    /// All reasons, one per line, for the next attempt.
     pub fn sentences(&self) -> String {
         self.reasons.iter().map(Reason::line).collect::<Vec<_>>().join("\n")
     }
@@ -400,7 +415,7 @@ impl Reason {
         Self { code, sentence: sentence.into(), test: None, file: None, line: None }
     }
 
-    /// The sentence of the vocabulary, where there is nothing more to say.
+    /// The sentence of the vocabulary, if there is nothing more to say.
     pub fn plain(code: Code) -> Self {
         let meaning = VOCABULARY.iter().find(|row| row.code == code).map_or("", |row| row.meaning);
         Self::new(code, meaning)
@@ -438,25 +453,29 @@ mod tests {
         for (index, row) in VOCABULARY.iter().enumerate() {
             assert_eq!(row.code.as_str(), row.name);
             assert!(!row.meaning.is_empty() && !row.next.is_empty(), "{}", row.name);
-            assert!(VOCABULARY[..index].iter().all(|other| other.name != row.name), "{} twice", row.name);
+            assert!(
+                VOCABULARY[..index].iter().all(|other| other.name != row.name),
+                "{} twice",
+                row.name
+            );
             let wire = serde_json::to_string(&row.code).unwrap();
             assert_eq!(wire, format!("\"{}\"", row.name));
         }
     }
 
     #[test]
-    fn that_every_fault_was_noticed_is_no_warning() {
-        for (tried, noticed, words, warnings) in [
-            (1, 1, "a fault put into the changed lines was noticed", 1),
-            (1, 0, "a fault put into the changed lines was not noticed", 2),
-            (3, 3, "all 3 faults put into the changed lines were noticed", 1),
-            (3, 1, "1 of 3 faults put into the changed lines were noticed", 2),
+    fn that_every_mutant_was_noticed_is_no_warning() {
+        for (tried, killed, words, warnings) in [
+            (1, 1, "a mutant of the changed lines was killed", 1),
+            (1, 0, "a mutant of the changed lines survived", 2),
+            (3, 3, "all 3 mutants of the changed lines were killed", 1),
+            (3, 1, "1 of 3 mutants of the changed lines were killed", 2),
         ] {
-            let faults = Faults { tried, noticed };
-            assert_eq!(faults.to_string(), words);
+            let mutants = Mutants { tried, killed };
+            assert_eq!(mutants.to_string(), words);
             let mut verdict = Verdict::accepted(Reason::plain(Code::GreenPasses));
-            verdict.notes = vec!["the runner is slow".to_owned(), faults.to_string()];
-            verdict.faults = Some(faults);
+            verdict.notes = vec!["the runner is slow".to_owned(), mutants.to_string()];
+            verdict.mutants = Some(mutants);
             assert_eq!(verdict.warnings().len(), warnings, "{words}");
         }
     }

@@ -1,5 +1,10 @@
-//! The MCP server, as far as it needs an async runtime. It knows the protocol and nothing of redgreen: what the tools do is
-//! handed in as functions, which may block. Only the verb that serves starts the runtime.
+//! The servers, as far as they need an async runtime: MCP here, HTTP in `web`. They know their
+//! protocols and nothing of redgreen: what tools and pages do is handed in as functions, which may
+//! block. Only the verb that serves starts the runtime.
+
+pub mod web;
+
+pub mod nats;
 
 use std::io::{self, Cursor};
 use std::pin::Pin;
@@ -9,11 +14,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse,
-    GetPromptResult, Implementation, JsonObject, ListPromptsResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProgressNotificationParam, Prompt, PromptMessage, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, Role, ServerCapabilities, ServerConfig, Tool,
-    ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, Implementation, JsonObject, ListPromptsResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+    Prompt, PromptMessage, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    Resource, ResourceContents, Role, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -44,7 +49,7 @@ pub struct Row {
 
 /// What a tool gives back.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct ToolAnswer {
     pub text: String,
     pub value: Option<Value>,
     /// The tool could not do its work; a "no" of the judge is none of these.
@@ -69,7 +74,7 @@ pub trait Service: Send + Sync + 'static {
     fn tools(&self) -> Vec<ToolRow>;
     fn resources(&self) -> &'static [Row];
     fn prompts(&self) -> &'static [Row];
-    fn call(&self, tool: &str, arguments: Value, cancelled: &Cancelled) -> Said;
+    fn call(&self, tool: &str, arguments: Value, cancelled: &Cancelled) -> ToolAnswer;
     fn resource(&self, address: &str) -> Result<String, String>;
     fn prompt(&self, name: &str) -> Result<String, String>;
 }
@@ -85,7 +90,8 @@ pub fn serve(service: impl Service) -> Result<(), String> {
     })
 }
 
-/// The answers to a conversation whose messages are all known, whatever they are: for tests and the fuzzer.
+/// The answers to a conversation whose messages are all known, whatever they are: for tests and the
+/// fuzzer.
 pub fn answers(service: impl Service, messages: &[u8]) -> Vec<u8> {
     let written = Written::default();
     let transport = (Cursor::new(messages.to_vec()), written.clone());
@@ -102,8 +108,10 @@ pub fn answers(service: impl Service, messages: &[u8]) -> Vec<u8> {
 }
 
 fn run(conversation: impl Future<Output = Result<(), String>>) -> Result<(), String> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| error.to_string())?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| error.to_string())?;
     runtime.block_on(conversation)
 }
 
@@ -112,7 +120,11 @@ fn run(conversation: impl Future<Output = Result<(), String>>) -> Result<(), Str
 struct Written(Arc<Mutex<Vec<u8>>>);
 
 impl AsyncWrite for Written {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
@@ -130,16 +142,23 @@ struct Server<S>(Arc<S>);
 
 impl<S: Service> Server<S> {
     /// A function that blocks, beside the conversation.
-    async fn aside<T: Send + 'static>(&self, act: impl FnOnce(&S) -> T + Send + 'static) -> Result<T, ErrorData> {
+    async fn aside<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&S) -> T + Send + 'static,
+    ) -> Result<T, ErrorData> {
         let service = Arc::clone(&self.0);
         let joined = tokio::task::spawn_blocking(move || act(&service)).await;
-        joined.map_err(|_| ErrorData::internal_error("this is a bug of redgreen", None))
+        joined.map_err(|_| ErrorData::internal_error("this is a bug in redgreen", None))
     }
 }
 
 impl<S: Service> ServerHandler for Server<S> {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_prompts()
+            .build();
         let mut config = ServerConfig::new(capabilities);
         config.server_info = Implementation::new("redgreen", self.0.version());
         config.instructions = Some(self.0.instructions());
@@ -153,7 +172,8 @@ impl<S: Service> ServerHandler for Server<S> {
     ) -> Result<ListToolsResult, ErrorData> {
         let tool = |row: ToolRow| {
             let input = row.input.as_object().cloned().unwrap_or_else(JsonObject::new);
-            let hints = ToolAnnotations::new().read_only(row.reads).destructive(false).open_world(false);
+            let hints =
+                ToolAnnotations::new().read_only(row.reads).destructive(false).open_world(false);
             Tool::new(row.name, row.description, input).annotate(hints)
         };
         Ok(ListToolsResult::with_all_items(self.0.tools().into_iter().map(tool).collect()))
@@ -190,7 +210,11 @@ impl<S: Service> ServerHandler for Server<S> {
             }
         };
         let content = vec![ContentBlock::text(said.text)];
-        let mut result = if said.failed { CallToolResult::error(content) } else { CallToolResult::success(content) };
+        let mut result = if said.failed {
+            CallToolResult::error(content)
+        } else {
+            CallToolResult::success(content)
+        };
         result.structured_content = said.value;
         Ok(CallToolResponse::Complete(result))
     }
@@ -215,7 +239,10 @@ impl<S: Service> ServerHandler for Server<S> {
         let address = request.uri.clone();
         let text = self.aside(move |service| service.resource(&address)).await?;
         let text = text.map_err(|why| ErrorData::invalid_params(why, None))?;
-        Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![ResourceContents::text(text, request.uri)])))
+        Ok(ReadResourceResponse::Complete(ReadResourceResult::new(vec![ResourceContents::text(
+            text,
+            request.uri,
+        )])))
     }
 
     async fn list_prompts(

@@ -1,5 +1,5 @@
-//! Who edits. Whichever agent it is, it gets its orders, works in the worktree, and gives back how its turn ended, what
-//! it cost and what was said; nothing here judges any of it.
+//! Agents. Each one gets its orders, works in the worktree, and returns how its turn ended, its
+//! cost and its transcript. Nothing is judged here.
 
 pub mod built_in;
 pub mod choice;
@@ -23,7 +23,6 @@ use redgreen_core::report::Report;
 
 use crate::process::Stop;
 
-/// Every agent there is.
 #[derive(Clone, Debug)]
 pub enum Agent {
     BuiltIn(built_in::BuiltIn),
@@ -32,62 +31,69 @@ pub enum Agent {
     Human(human::Human),
 }
 
-/// Who works in which role.
+/// The agent of each role.
 #[derive(Clone, Debug)]
 pub struct Team {
     usual: Agent,
     special: BTreeMap<Role, Agent>,
+    /// The agents of several attempts at a phase, in turn; the agent of the role if empty.
+    several: Vec<Agent>,
 }
 
-/// Everything a turn is taken with.
+/// The input of a turn.
 pub struct Orders<'a> {
     pub assignment: &'a Assignment,
     pub worktree: &'a Path,
-    /// Set for every program the agent starts.
+    /// Set for every program that the agent starts.
     pub env: &'a [(String, String)],
     pub time_limit: Duration,
-    /// What is left of the run's budget; asked before each request that costs.
+    /// The rest of the run's budget, checked before each paid request.
     pub allowance: Budget,
-    /// A folder of this turn's, out of the worktree, for what the agent has to keep: exchanges, session ids.
+    /// A folder for this turn, outside the worktree, for data of the agent: exchanges, session ids.
     pub desk: &'a Path,
-    /// What the tests showed when a phase was accepted last.
+    /// The report of the last accepted phase.
     pub report: Option<&'a Report>,
-    /// The files of tests that were written at once; none where the plan names the file.
+    /// The files of tests that were written at once; empty if the plan names the file.
     pub tests: &'a [String],
-    /// What this turn has changed so far, as a patch.
+    /// The changes of this turn so far, as a patch.
     pub changes: &'a dyn Fn() -> Result<String>,
-    /// Git's folder of the repository, which programs of the agent may read.
+    /// The repository's git folder, which programs of the agent may read.
     pub repository: &'a Path,
-    /// Our own state, which they may not.
+    /// Our own state, which they may not read.
     pub private: &'a Path,
-    /// Kept about the worktree out of agents' reach, for as long as the worktree is there.
+    /// Data about the worktree that agents cannot reach. It lives as long as the worktree.
     pub aside: &'a Path,
-    /// Packages of the user's checkout that the worktree has links to.
+    /// Packages of the user's checkout that the worktree links to.
     pub packages: &'a [PathBuf],
     pub stop: &'a Stop,
-    /// Called with what the agent says and does, as it happens.
+    /// Called for each event of the agent, as it happens.
     pub live: &'a mut dyn FnMut(&Said),
 }
 
-/// A turn that is over.
+/// The result of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Taken {
     pub turn: Turn,
     pub cost: Cost,
-    /// What the agent did and said, for a person to read.
+    /// The transcript, for people.
     pub transcript: String,
-    /// By which the agent's conversation can be taken up again.
+    /// The id with which the agent's conversation can be continued.
     pub session: Option<String>,
-    /// What the user has to know about it, such as connections that were refused.
+    /// Notices for the user, such as refused connections.
     pub notices: Vec<String>,
 }
 
 impl Team {
     pub fn new(usual: Agent) -> Self {
-        Self { usual, special: BTreeMap::new() }
+        Self { usual, special: BTreeMap::new(), several: Vec::new() }
     }
 
-    /// Has another agent work in `role`.
+    /// Sets the agents of several attempts at a phase.
+    pub fn with_several(self, several: Vec<Agent>) -> Self {
+        Self { several, ..self }
+    }
+
+    /// Sets another agent for `role`.
     pub fn with(mut self, role: Role, agent: Agent) -> Self {
         self.special.insert(role, agent);
         self
@@ -97,32 +103,62 @@ impl Team {
         self.special.get(&role).unwrap_or(&self.usual)
     }
 
-    /// How views call it: the usual agent, and who works in its place where.
+    /// The agent of a turn: one of several attempts may have another one.
+    pub fn on_turn(&self, assignment: &Assignment) -> &Agent {
+        let number = assignment.candidate.and_then(|number| usize::try_from(number).ok());
+        let index =
+            number.and_then(|number| number.checked_sub(1)?.checked_rem(self.several.len()));
+        index
+            .and_then(|index| self.several.get(index))
+            .unwrap_or_else(|| self.member(assignment.role))
+    }
+
+    /// The agents that make several attempts at the phase of this role.
+    pub fn attempting(&self, role: Role) -> Vec<&Agent> {
+        match self.several.as_slice() {
+            [] => vec![self.member(role)],
+            several => several.iter().collect(),
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Agent> {
+        std::iter::once(&self.usual).chain(self.special.values()).chain(&self.several)
+    }
+
+    /// The display name: the default agent, and the agents of other roles.
     pub fn name(&self) -> String {
-        let special = self.special.iter().map(|(role, agent)| format!("{role}: {}", agent.name()));
-        std::iter::once(self.usual.name()).chain(special).collect::<Vec<_>>().join(", ")
+        self.names(Agent::name)
     }
 
-    /// The same with the servers that the user's variables send programs to: who receives what is sent.
+    /// Like `name`, with the servers set in the user's variables: who receives the data.
     pub fn recipients(&self) -> String {
-        let special = self.special.iter().map(|(role, agent)| format!("{role}: {}", agent.recipient()));
-        std::iter::once(self.usual.recipient()).chain(special).collect::<Vec<_>>().join(", ")
+        self.names(Agent::recipient)
     }
 
-    /// Whether a person writes both the tests and the code: they cannot keep tests from themselves.
+    fn names(&self, name: impl Fn(&Agent) -> String) -> String {
+        let special = self.special.iter().map(|(role, agent)| format!("{role}: {}", name(agent)));
+        let several: Vec<String> = self.several.iter().map(&name).collect();
+        let several = (!several.is_empty()).then(|| format!("attempts: {}", several.join(" and ")));
+        let all = std::iter::once(name(&self.usual)).chain(special).chain(several);
+        all.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether one person writes both tests and code, so that tests cannot be withheld.
     pub fn is_one_person(&self) -> bool {
-        [Role::Test, Role::Implementing].iter().all(|role| matches!(self.member(*role), Agent::Human(_)))
+        [Role::Test, Role::Implementing]
+            .iter()
+            .all(|role| matches!(self.member(*role), Agent::Human(_)))
     }
 
-    /// Whether nobody but a person works: no program to fence in.
+    /// Whether all agents are people, so that there is no program to sandbox.
     pub fn is_human(&self) -> bool {
-        std::iter::once(&self.usual).chain(self.special.values()).all(|agent| matches!(agent, Agent::Human(_)))
+        self.all().all(|agent| matches!(agent, Agent::Human(_)))
     }
 
-    /// Agents that may not tell what a turn costs, so that a budget in dollars cannot stop them.
+    /// Agents that may not report the cost of a turn, so a budget in dollars cannot stop them.
     pub fn untold_prices(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        for agent in std::iter::once(&self.usual).chain(self.special.values()) {
+        for agent in self.all() {
             let untold = match agent {
                 Agent::External(external) => !external.tells_price(),
                 Agent::BuiltIn(_) | Agent::Scripted(_) | Agent::Human(_) => false,
@@ -134,17 +170,17 @@ impl Team {
         names
     }
 
-    /// The first model whose price nobody knows, so that no budget in dollars can be kept.
+    /// The first model without a known price, for which a budget in dollars cannot work.
     pub fn unpriced(&self) -> Option<&str> {
-        std::iter::once(&self.usual).chain(self.special.values()).find_map(|agent| match agent {
+        self.all().find_map(|agent| match agent {
             Agent::BuiltIn(agent) => agent.unpriced(),
             Agent::Scripted(_) | Agent::External(_) | Agent::Human(_) => None,
         })
     }
 
-    /// Whether a fence keeps all of them from what is the user's.
+    /// Whether a sandbox keeps all of them from the user's refs.
     pub fn is_held(&self) -> Result<bool> {
-        for agent in std::iter::once(&self.usual).chain(self.special.values()) {
+        for agent in self.all() {
             if agent.reaches_refs()? {
                 return Ok(false);
             }
@@ -152,9 +188,9 @@ impl Team {
         Ok(true)
     }
 
-    /// The script that is kept with a run, if one is played.
+    /// The script that is stored with a run, if there is one.
     pub fn script(&self) -> Option<&script::Script> {
-        std::iter::once(&self.usual).chain(self.special.values()).find_map(|agent| match agent {
+        self.all().find_map(|agent| match agent {
             Agent::Scripted(script) => Some(script),
             Agent::BuiltIn(_) | Agent::External(_) | Agent::Human(_) => None,
         })
@@ -162,7 +198,7 @@ impl Team {
 }
 
 impl Agent {
-    /// How views call it.
+    /// The display name.
     pub fn name(&self) -> String {
         match self {
             Agent::BuiltIn(agent) => agent.name(),
@@ -183,7 +219,7 @@ impl Agent {
         }
     }
 
-    /// What a program of its own says it is, once it has taken a turn.
+    /// The version reported by an external program, after its first turn.
     pub fn version(&self) -> Option<String> {
         match self {
             Agent::BuiltIn(_) | Agent::Scripted(_) | Agent::Human(_) => None,
@@ -191,7 +227,7 @@ impl Agent {
         }
     }
 
-    /// Whether it could move the repository's refs; where a fence holds, it cannot.
+    /// Whether it could move the repository's refs, which a sandbox prevents.
     pub fn reaches_refs(&self) -> Result<bool> {
         match self {
             Agent::BuiltIn(_) | Agent::Scripted(_) | Agent::Human(_) => Ok(true),
@@ -199,10 +235,10 @@ impl Agent {
         }
     }
 
-    /// Has the agent work until it stops or its time is over.
+    /// Runs the agent until it stops or its time is up.
     ///
-    /// An agent that fails is an answer, [`Turn::Failed`]; an error means that we could not find out, or that the user
-    /// wants to stop ([`crate::process::Interrupted`]).
+    /// A failing agent is a result, [`Turn::Failed`]. An error means that the result is unknown, or
+    /// that the user asked to stop ([`crate::process::Interrupted`]).
     pub fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
         match self {
             Agent::BuiltIn(agent) => agent.take_turn(orders),

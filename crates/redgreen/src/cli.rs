@@ -1,4 +1,4 @@
-//! The command line. Each verb is one file: what may be typed, and how the answer is worded.
+//! The command line. Each command is one file: its arguments, and the text of its answer.
 
 mod about;
 mod agents;
@@ -10,14 +10,17 @@ mod context;
 mod decide;
 mod demo;
 mod doctor;
+mod fleet;
 mod history;
 mod hook;
 mod init;
 mod judge;
 mod mcp;
+mod pause;
 mod plan;
 mod prompt;
 mod pulse;
+mod queue;
 mod reject;
 mod repair_notes;
 mod report;
@@ -29,12 +32,15 @@ mod say;
 mod schema;
 mod session;
 mod status;
+mod submit;
 mod test;
 mod trust;
+mod ui;
 mod undo;
 mod verify;
 mod watch;
 mod why;
+mod work;
 
 use std::io::{self, IsTerminal};
 use std::panic;
@@ -53,12 +59,12 @@ use crate::engine::{Project, Sight, now};
 use crate::failure::{Code, Failure};
 use crate::journal::Body;
 use crate::ops::{self, Stopped};
-use crate::process::{Interrupted, Stop, Typed, typed};
+use crate::process::{Interrupted, Stop, Typed, end_with_parent, typed};
 use crate::sandbox;
 use crate::view::{self, Printer};
 
-/// Options that every verb has stand apart from its own.
-const EVERYWHERE: &str = "Everywhere";
+/// Options of every command are listed separately.
+const EVERYWHERE: &str = "Global options";
 
 #[derive(Parser, Debug)]
 #[command(
@@ -110,7 +116,9 @@ enum Verb {
     Status(status::Args),
     Why(why::Args),
     Watch(watch::Args),
+    Ui(ui::Args),
     Say(say::Args),
+    Pause(pause::Args),
     Plan(plan::Args),
     Reject(reject::Args),
     History(history::Args),
@@ -137,15 +145,20 @@ enum Verb {
     Doctor(doctor::Args),
     Agents(agents::Args),
     Demo(demo::Args),
+    Submit(submit::Args),
+    Queue(queue::Args),
+    Cancel(queue::CancelArgs),
+    Work(work::Args),
+    Fleet(fleet::Args),
     Bench(bench::Args),
     Completions(about::CompletionsArgs),
     Man(about::ManArgs),
 }
 
-/// How much of a long reason the last words repeat; `redgreen why` has more.
+/// The number of lines of a long reason in the closing text. `redgreen why` shows more.
 const OUTCOME_LINES_MAX: usize = 6;
 
-/// What a verb works with.
+/// The context of a command.
 struct Desk {
     printer: Printer,
     stop: Stop,
@@ -153,11 +166,11 @@ struct Desk {
     folder: PathBuf,
 }
 
-/// Runs the verb on the command line and says how it went; the exit code of the program.
+/// Runs the command and returns the exit code of the program.
 pub fn main() -> i32 {
     let mut words = std::env::args_os().skip(1);
     if words.next().is_some_and(|verb| verb == sandbox::SUBCOMMAND) {
-        return sandbox::fenced_main(words);
+        return sandbox::helper_main(words);
     }
     panic::set_hook(Box::new(|panicked| Printer { json: false, quiet: false }.panicked(panicked)));
     let said = panic::catch_unwind(|| {
@@ -176,10 +189,12 @@ pub fn main() -> i32 {
             Err(error) => explain(&error, printer),
         }
     });
-    // The panic's own words are on stderr already (`Printer::panicked`); a person needs to know whose fault it is.
+    // The panic message is already on stderr (`Printer::panicked`). People need to know that it is
+    // a bug.
     said.unwrap_or_else(|_| {
-        let failure = Failure::new(Code::Bug, "this is a bug of redgreen; your repository was left as it was")
-            .next("redgreen status, and please report what you see above");
+        let failure =
+            Failure::new(Code::Bug, "this is a bug in redgreen; your repository was not changed")
+                .next("redgreen status; please report the output above");
         Printer { json: false, quiet: false }.failure(&failure);
         Code::Bug
     }) as i32
@@ -190,6 +205,10 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
     listen(&stop)?;
     let mut environment = Environment::read()?;
     environment.trust |= cli.trust;
+    if environment.of_worker {
+        // A killed worker cannot stop what it started, and another one continues the job.
+        end_with_parent();
+    }
     let folder = match cli.directory.or_else(|| environment.project_root.clone()) {
         Some(folder) => folder,
         None => std::env::current_dir().context("find the current folder")?,
@@ -201,7 +220,9 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
         Verb::Status(args) => args.perform(&desk),
         Verb::Why(args) => args.perform(&desk),
         Verb::Watch(args) => args.perform(&desk),
+        Verb::Ui(args) => args.perform(&desk),
         Verb::Say(args) => args.perform(&desk),
+        Verb::Pause(args) => args.perform(&desk),
         Verb::Plan(args) => args.perform(&desk),
         Verb::Reject(args) => args.perform(&desk),
         Verb::History(args) => args.perform(&desk),
@@ -228,6 +249,11 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
         Verb::Doctor(args) => args.perform(&desk),
         Verb::Agents(args) => args.perform(&desk),
         Verb::Demo(args) => args.perform(&desk),
+        Verb::Submit(args) => args.perform(&desk),
+        Verb::Queue(args) => args.perform(&desk),
+        Verb::Cancel(args) => args.perform(&desk),
+        Verb::Work(args) => args.perform(&desk),
+        Verb::Fleet(args) => args.perform(&desk),
         Verb::Bench(args) => args.perform(&desk),
         Verb::Completions(args) => Ok(args.perform(&desk, Cli::command())),
         Verb::Man(args) => args.perform(&desk, Cli::command()),
@@ -239,14 +265,14 @@ impl Desk {
         ops::open(&self.folder, self.environment.clone(), &self.stop)
     }
 
-    /// The same for a verb that clears away what is in the folder of worktrees.
+    /// The same for a command that cleans up in the worktree folder.
     fn clearing_project(&self) -> Result<Project> {
         let project = self.project()?;
         ops::trust::check_worktree_root(&project.git.root, &project.environment)?;
         Ok(project)
     }
 
-    /// The same for a verb that runs the project's commands: the user has to have agreed to them, and is asked.
+    /// The same for a command that runs the project's commands: asks the user to trust them.
     fn trusted_project(&self) -> Result<Project> {
         let project = self.project()?;
         let (root, environment) = (&project.git.root, &project.environment);
@@ -254,10 +280,10 @@ impl Desk {
         let here = !self.printer.json && io::stdin().is_terminal() && io::stderr().is_terminal();
         if !trust.trusted && here {
             self.printer.talk(&format!(
-                "this project's settings ask for these commands and permissions:\n{}",
+                "this project's settings request these commands and permissions:\n{}",
                 trust::words(&trust)
             ));
-            if self.agrees("allow them, now and from now on?")? {
+            if self.agrees("allow them permanently?")? {
                 ops::trust::agree(root, environment)?;
             }
         }
@@ -265,7 +291,7 @@ impl Desk {
         ops::with_packages(project)
     }
 
-    /// Asks until it is understood; Enter and the end of input are no agreement.
+    /// Asks until the answer is clear. Enter and the end of input mean no.
     fn agrees(&self, question: &str) -> Result<bool> {
         const QUESTIONS_MAX: u32 = 10;
         for _ in 0..QUESTIONS_MAX {
@@ -273,7 +299,7 @@ impl Desk {
             match typed(&self.stop, None)? {
                 Typed::Line(line) if line == "yes" => return Ok(true),
                 Typed::Line(line) if !line.is_empty() && line != "no" => {
-                    self.printer.talk(&format!("{line:?} is neither `yes` nor `no`\n"));
+                    self.printer.talk(&format!("expected `yes` or `no`, not {line:?}\n"));
                 }
                 Typed::Line(_) | Typed::End | Typed::TimeUp => return Ok(false),
             }
@@ -281,7 +307,8 @@ impl Desk {
         Ok(false)
     }
 
-    /// Watches a run: lines for a person on stderr; or on stdout the journal's own, and what an agent says between them.
+    /// Shows the progress of a run: lines for people on stderr, or the journal and the agent's
+    /// output on stdout.
     fn watch(&self) -> impl FnMut(Sight<'_>) {
         let printer = self.printer;
         let mut live = view::Live::new(printer.live_columns());
@@ -295,7 +322,9 @@ impl Desk {
                     pulse.begin(intent, state);
                 }
             }
-            Sight::Live(role, said) if printer.json => printer.json_line(&view::LiveV1::new(now(), role, said)),
+            Sight::Live(role, said) if printer.json => {
+                printer.json_line(&view::LiveV1::new(now(), role, said));
+            }
             Sight::Live(role, said) => {
                 printer.talk(&live.said(role, said));
                 if !pulse.said(live.open(), live.cost()) && io::stderr().is_terminal() {
@@ -307,22 +336,22 @@ impl Desk {
         }
     }
 
-    /// Shows that something is being done, until it is dropped.
+    /// Shows an activity until it is dropped.
     fn pulse(&self, doing: &str) -> Pulse {
         Pulse::of(self.printer, &self.stop, doing)
     }
 
-    /// The last words about a run that stopped.
+    /// The closing text about a run that stopped.
     fn stopped(&self, stopped: &Stopped) {
         self.stopped_with(stopped, &view::outcome(&stopped.outcome));
     }
 
-    /// The same, where the verb has better words for it than the outcome.
+    /// The same with another text than that of the outcome.
     fn stopped_with(&self, stopped: &Stopped, words: &str) {
         self.stopped_with_rows(stopped, words, &[]);
     }
 
-    /// The same with more to tell.
+    /// The same with more rows.
     fn stopped_with_rows(&self, stopped: &Stopped, words: &str, more: &[(&'static str, String)]) {
         let next = ops::status::next_command(&stopped.state, false);
         let rows = [
@@ -330,9 +359,11 @@ impl Desk {
             ("spent", spent_line(stopped)),
             ("journal", view::name(&stopped.folder.path.display().to_string()).into_owned()),
         ];
-        let rows: Vec<_> = rows.iter().chain(more).map(|(name, value)| (*name, value.as_str())).collect();
+        let rows: Vec<_> =
+            rows.iter().chain(more).map(|(name, value)| (*name, value.as_str())).collect();
         let head = format!("run {}  ", stopped.folder.id);
-        let outcome = view::sentence(&view::clip(words, OUTCOME_LINES_MAX), head.chars().count(), "  ");
+        let outcome =
+            view::sentence(&view::clip(words, OUTCOME_LINES_MAX), head.chars().count(), "  ");
         let text = format!("{head}{outcome}\n{}", view::block(&rows, &next));
         let runs = vec![ops::status::overview(&stopped.folder, &stopped.state)];
         let answer = ops::status::Status { version: 1, runs, unreadable: Vec::new() };
@@ -340,10 +371,12 @@ impl Desk {
     }
 }
 
-/// What the run cost. A run whose agent never tells any cost and that has no budget needs no word about it.
+/// The cost of the run. Empty if the agent reports no cost and there is no budget.
 fn spent_line(stopped: &Stopped) -> String {
     let (spent, budget) = (&stopped.state.spent, &stopped.state.run.policy.budget);
-    let counts = spent.tokens > 0 || spent.microdollars > 0 || budget.tokens.or(budget.microdollars).is_some();
+    let counts = spent.tokens > 0
+        || spent.microdollars > 0
+        || budget.tokens.or(budget.microdollars).is_some();
     if counts { view::cost(spent) } else { String::new() }
 }
 
@@ -360,7 +393,7 @@ fn branch_line(stopped: &Stopped) -> String {
     }
 }
 
-/// Ctrl-C once: stop cleanly. Twice: at once.
+/// Ctrl-C once stops cleanly; twice stops at once.
 fn listen(stop: &Stop) -> Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("listen to Ctrl-C")?;
     let stop = stop.clone();
@@ -388,14 +421,15 @@ fn usage(error: &clap::Error) -> Code {
         return Code::Done;
     }
     let error = &harmless(error);
-    // Nothing was parsed, and a program that asked for JSON still has to be able to read the answer.
+    // Nothing was parsed, but a program that asked for JSON must be able to read the answer.
     let json = std::env::args_os().take_while(|word| word != "--").any(|word| word == "--json");
     if json {
         let text = error.render().to_string();
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let what = lines.next().unwrap_or_default().trim_start_matches("error: ");
         let failure = Failure::usage(what).next("redgreen --help");
-        let failure = lines.filter(|line| !line.starts_with("For more")).fold(failure, Failure::evidence);
+        let failure =
+            lines.filter(|line| !line.starts_with("For more")).fold(failure, Failure::evidence);
         Printer { json, quiet: false }.failure(&failure);
     } else {
         Printer::usage(error);
@@ -403,13 +437,15 @@ fn usage(error: &clap::Error) -> Code {
     Code::Usage
 }
 
-/// The same error about words that are harmless to print: clap repeats what was typed.
+/// The same error with harmless words, because clap repeats the command line.
 fn harmless(error: &clap::Error) -> clap::Error {
     let words = std::env::args_os().map(|word| view::name(&word.to_string_lossy()).into_owned());
     match Cli::try_parse_from(words) {
         Err(harmless) => harmless,
-        // What was made visible is never a better command line; if it were, what is typed stays unsaid.
-        Ok(_) => Cli::command().error(error.kind(), "the command line holds characters that cannot be shown"),
+        // The escaped words never form a valid command line. If they did, the error would not
+        // repeat them.
+        Ok(_) => Cli::command()
+            .error(error.kind(), "the command line contains characters that cannot be shown"),
     }
 }
 

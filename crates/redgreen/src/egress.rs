@@ -1,7 +1,7 @@
-//! The only way out of an agent's sandbox: a proxy of our own, on threads, that lets connections through by the names
-//! of an allow-list and writes down every one of them.
+//! The only way out of an agent's sandbox: our own proxy, with threads, which allows connections by
+//! host name and logs every one of them.
 //!
-//! Names are resolved here, once, and the address that was checked is the one that is connected to.
+//! Names are resolved once, here, and the checked address is the one that is connected to.
 
 mod connection;
 pub mod log;
@@ -19,34 +19,36 @@ use anyhow::{Context, Result};
 use redgreen_core::egress::AllowList;
 
 use crate::config::Models;
-pub(crate) use connection::{setting, tunnel_answer};
+pub(crate) use connection::setting;
+#[cfg(target_os = "linux")]
+pub(crate) use connection::tunnel_answer;
 use log::{Log, Refusal};
 use stream::Stream;
 
-/// Connections at a time; each has two threads.
+/// The maximum number of concurrent connections. Each has two threads.
 const CONNECTIONS_MAX: usize = 128;
-/// How often the listener looks whether it is to end.
+/// The interval of checking whether to stop.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
-/// How long connections may take to notice that it is over.
+/// How long connections may take to end.
 const END_GRACE: Duration = Duration::from_secs(2);
-/// A longer path cannot be the name of a socket.
+/// The maximum length of a socket path.
 const SOCKET_PATH_BYTES_MAX: usize = 100;
 const SOCKET: &str = "proxy";
 
-/// Who may be reached, and how.
+/// The allowed hosts and the way to them.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
     pub allowed: AllowList,
-    /// The user's own proxy, if one leads out of here.
+    /// The user's own proxy, if there is one.
     pub upstream: Models,
 }
 
-/// Where the proxy is to be found.
+/// Where the proxy listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listen {
-    /// At a socket in the file system, which can be shown to somebody without a network.
+    /// On a Unix socket, which can be mounted into a sandbox without a network.
     Socket,
-    /// At a port of this machine.
+    /// On a local port.
     Port,
 }
 
@@ -56,7 +58,7 @@ pub enum Address {
     Port(u16),
 }
 
-/// A proxy at work. It ends when it is dropped.
+/// A running proxy. It ends when dropped.
 #[derive(Debug)]
 pub struct Proxy {
     address: Address,
@@ -73,19 +75,21 @@ enum Listener {
 }
 
 impl Proxy {
-    /// Starts listening; every connection is written to the file `log`.
+    /// Starts listening. Every connection is written to the file `log`.
     pub fn start(listen: Listen, rules: Rules, log: &Path) -> Result<Self> {
         let log = Arc::new(Log::open(log)?);
         let (listener, address, folder) = match listen {
             Listen::Socket => {
                 let folder = socket_folder().context("create a folder for the proxy's socket")?;
                 let path = folder.path().join(SOCKET);
-                let listener = UnixListener::bind(&path).with_context(|| format!("listen on {}", path.display()))?;
+                let listener = UnixListener::bind(&path)
+                    .with_context(|| format!("listen on {}", path.display()))?;
                 listener.set_nonblocking(true).context("prepare the proxy's socket")?;
                 (Listener::Socket(listener), Address::Socket(path), Some(folder))
             }
             Listen::Port => {
-                let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("listen on 127.0.0.1")?;
+                let listener =
+                    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("listen on 127.0.0.1")?;
                 listener.set_nonblocking(true).context("prepare the proxy's port")?;
                 let port = listener.local_addr().context("find the proxy's port")?.port();
                 (Listener::Port(listener), Address::Port(port), None)
@@ -99,7 +103,10 @@ impl Proxy {
             busy: Arc::clone(&busy),
         };
         let accepting = move || accept(&listener, &shared);
-        let thread = thread::Builder::new().name("proxy".to_owned()).spawn(accepting).context("start the proxy")?;
+        let thread = thread::Builder::new()
+            .name("proxy".to_owned())
+            .spawn(accepting)
+            .context("start the proxy")?;
         Ok(Self { address, log, stopped, busy, listener: Some(thread), _folder: folder })
     }
 
@@ -107,7 +114,7 @@ impl Proxy {
         &self.address
     }
 
-    /// What was refused since this was asked last.
+    /// The refusals since the last call.
     pub fn refusals(&self) -> Vec<Refusal> {
         self.log.refusals()
     }
@@ -117,7 +124,7 @@ impl Drop for Proxy {
     fn drop(&mut self) {
         self.stopped.store(true, Ordering::Relaxed);
         if let Some(listener) = self.listener.take() {
-            // One that panicked does not listen any more.
+            // A thread that panicked no longer listens.
             listener.join().ok();
         }
         let mut waited = Duration::ZERO;
@@ -128,7 +135,7 @@ impl Drop for Proxy {
     }
 }
 
-/// Nobody else can enter it, and its path is short enough.
+/// A private folder with a path that is short enough.
 fn socket_folder() -> std::io::Result<tempfile::TempDir> {
     let folder = tempfile::Builder::new().prefix("redgreen-").tempdir()?;
     if folder.path().join(SOCKET).as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
@@ -144,8 +151,10 @@ fn accept(listener: &Listener, shared: &connection::Shared) {
             Listener::Port(listener) => listener.accept().map(|(stream, _)| Stream::Tcp(stream)),
         };
         match accepted {
-            Ok(client) if shared.busy.load(Ordering::Relaxed) < CONNECTIONS_MAX => connection::serve(client, shared),
-            // Dropped, it is closed: whoever asked may ask again.
+            Ok(client) if shared.busy.load(Ordering::Relaxed) < CONNECTIONS_MAX => {
+                connection::serve(client, shared);
+            }
+            // Dropping the connection closes it. The client can retry.
             Ok(_) => {}
             Err(_) => thread::sleep(ACCEPT_PAUSE),
         }

@@ -1,23 +1,24 @@
-//! The one place where mind and hands meet: ask the mind for the next step, perform it, record what came of it. The
-//! intent is journalled before the effect and the event after it; every effect may be done again, so a run that was
-//! killed in between goes on as if nothing had happened.
+//! The loop: ask the core for the next step, perform it, and record the result. The intent is
+//! journalled before the effect and the event after it. Every effect is safe to repeat, so a run
+//! that was killed in between continues as if nothing had happened.
 
+mod attempts;
 mod batching;
+mod finish;
 mod human;
 mod judging;
-mod landing;
 mod list;
 mod origin;
 mod others;
-mod outfitting;
 mod refs;
 mod review;
 mod seen;
 mod stale;
 mod steering;
 mod todo;
-mod turning;
+mod turn;
 mod withheld;
+mod worktree_setup;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -41,8 +42,9 @@ use crate::runner::Suite;
 use crate::trial::Ground;
 
 pub use seen::{export, keep_export, seen};
+pub use stale::run_of_folder;
 
-/// A repository, its settings, and where its runs are kept.
+/// A repository, its settings, and the location of its runs.
 #[derive(Debug)]
 pub struct Project {
     pub git: Git,
@@ -54,32 +56,38 @@ pub struct Project {
     pub stop: Stop,
 }
 
-/// What watches a run.
+/// Receives the progress of a run.
 pub type Observer<'a> = &'a mut dyn FnMut(Sight<'_>);
 
-/// What there is to see of a run.
+/// The visible progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Sight<'a> {
-    /// A line of the journal as it is written, with the state after it.
+    /// A line of the journal, with the state after it.
     Line(&'a Line, &'a State),
-    /// An agent at work.
+    /// Output of an agent.
     Live(Role, &'a Said),
-    /// Something to know before it begins.
+    /// A remark before the run starts.
     Remark(&'a str),
-    /// Something that takes its time before there is a journal to tell of it.
+    /// A slow step before there is a journal.
     Doing(&'a str),
 }
 
-/// A run under way. While it lives, the run is locked.
+/// An active run. While it exists, the run is locked.
 pub struct Engine<'a> {
     project: &'a Project,
     folder: RunFolder,
-    journal: Journal,
+    /// One of several attempts has none: the engine of the run records what came of it.
+    journal: Option<Journal>,
     state: State,
     team: Option<Team>,
     observe: Observer<'a>,
-    /// A tree, and what its tests showed in the clean room a moment ago.
+    /// A tree, and the test report that the clean room just produced for it.
     baseline: Option<(Oid, Report)>,
+    /// The number of the attempt, if this engine makes one of several; it has a worktree and files
+    /// of its own.
+    candidate: Option<u32>,
+    /// The attempt that the user chose.
+    choice: Option<u32>,
 }
 
 /// Milliseconds since 1970.
@@ -89,7 +97,7 @@ pub fn now() -> i64 {
 }
 
 impl<'a> Engine<'a> {
-    /// Begins a run with its first event.
+    /// Starts a run with its first event.
     pub fn begin(
         project: &'a Project,
         folder: RunFolder,
@@ -98,14 +106,15 @@ impl<'a> Engine<'a> {
         team: Option<Team>,
         observe: Observer<'a>,
     ) -> Result<Self> {
-        let state = State::begin(first).map_err(|illegal| anyhow::anyhow!("begin a run with {}", illegal.event))?;
+        let state = State::begin(first)
+            .map_err(|illegal| anyhow::anyhow!("begin a run with {}", illegal.event))?;
         project.remember_run(&folder.id)?;
         let line = journal.record(first, now())?;
         observe(Sight::Line(&line, &state));
-        Ok(Self { project, folder, journal, state, team, observe, baseline: None })
+        Ok(Self::reopen(project, folder, journal, state, team, observe))
     }
 
-    /// Takes up a run where its journal ends.
+    /// Continues a run where its journal ends.
     pub fn reopen(
         project: &'a Project,
         folder: RunFolder,
@@ -114,10 +123,12 @@ impl<'a> Engine<'a> {
         team: Option<Team>,
         observe: Observer<'a>,
     ) -> Self {
-        Self { project, folder, journal, state, team, observe, baseline: None }
+        let journal = Some(journal);
+        let (baseline, candidate, choice) = (None, None, None);
+        Self { project, folder, journal, state, team, observe, baseline, candidate, choice }
     }
 
-    /// The tests of the start were run already.
+    /// Sets the test report of the start commit.
     #[must_use]
     pub fn with_baseline(self, baseline: Option<(Oid, Report)>) -> Self {
         Self { baseline, ..self }
@@ -127,7 +138,7 @@ impl<'a> Engine<'a> {
         &self.state
     }
 
-    /// Goes on until there is nothing left to do, and says why it stopped.
+    /// Continues until nothing is left to do, and returns why it stopped.
     pub fn run(&mut self) -> Result<Outcome> {
         loop {
             let step = match step::next(&self.state) {
@@ -136,20 +147,21 @@ impl<'a> Engine<'a> {
                 step if self.project.stop.requested() && !matches!(step, Step::Leave { .. }) => {
                     Step::Leave { outcome: Outcome::Interrupted }
                 }
-                step => step,
+                step => self.with_choice(step),
             };
             self.intend(step.name())?;
-            match self.perform(&step) {
-                Ok(event) => self.record(&event)?,
-                // The step did not come to its end, so it is not recorded: the loop leaves, and resume does it again.
+            match self.perform_and_record(&step) {
+                Ok(()) => {}
+                // The step did not finish, so it is not recorded. The loop ends, and resume repeats
+                // it.
                 Err(error) if error.is::<Interrupted>() => {}
                 Err(error) => return Err(error),
             }
         }
-        // Last of all, so that a run that was killed before it was left is still found.
+        // This comes last, so that a run that was killed before is still found.
         if self.state.is_over() {
             self.project.store.close(&self.folder)?;
-            // A merge can be undone, and the run goes on from there.
+            // A merge can be undone, and then the run continues.
             if matches!(self.state.situation, Situation::Ended(Ending::Aborted)) {
                 self.project.forget_run(&self.folder.id);
             }
@@ -157,22 +169,38 @@ impl<'a> Engine<'a> {
         self.state.left.clone().context("the engine stopped without a reason")
     }
 
-    /// Records something that was decided outside: a resume, a decision of the human.
+    /// Records an external decision: a resume, or a choice of the human.
     pub fn record(&mut self, event: &Event) -> Result<()> {
         let at = now();
-        let line = self.journal.record(event, at)?;
+        let line = self.open_journal()?.record(event, at)?;
         let state = self.state.clone().apply(event, at / 1000);
         self.state = state.map_err(|illegal| {
-            anyhow::anyhow!("{} cannot happen while the run is {}", illegal.event, illegal.situation)
+            anyhow::anyhow!(
+                "{} cannot happen while the run is {}",
+                illegal.event,
+                illegal.situation
+            )
         })?;
         (self.observe)(Sight::Line(&line, &self.state));
         Ok(())
     }
 
     fn intend(&mut self, what: &str) -> Result<()> {
-        let line = self.journal.intend(what, now())?;
+        let line = self.open_journal()?.intend(what, now())?;
         (self.observe)(Sight::Line(&line, &self.state));
         Ok(())
+    }
+
+    fn open_journal(&mut self) -> Result<&mut Journal> {
+        self.journal.as_mut().context("one of several attempts has no journal")
+    }
+
+    fn perform_and_record(&mut self, step: &Step) -> Result<()> {
+        if let Step::Attempt { .. } = step {
+            return self.make_attempts();
+        }
+        let event = self.perform(step)?;
+        self.record(&event)
     }
 
     fn perform(&mut self, step: &Step) -> Result<Event> {
@@ -183,8 +211,17 @@ impl<'a> Engine<'a> {
                 self.project.stop.sleep(Duration::from_millis(*ms))?;
                 Ok(Event::Paused)
             }
-            Step::Ask { assignment, time_ms } => self.ask(assignment, Duration::from_millis(*time_ms)),
-            Step::Judge { phase, answer, timeout_ms } => self.judge(*phase, answer, Duration::from_millis(*timeout_ms)),
+            Step::Ask { assignment, time_ms } => {
+                self.ask(assignment, Duration::from_millis(*time_ms))
+            }
+            Step::Judge { phase, answer, timeout_ms } => {
+                self.judge(*phase, answer, Duration::from_millis(*timeout_ms))
+            }
+            Step::Compare { numbers, timeout_ms } => {
+                self.compare(numbers, Duration::from_millis(*timeout_ms))
+            }
+            Step::Choose { choice } => Ok(Event::Chosen { choice: choice.clone() }),
+            Step::Take { event } => self.take_over(event),
             Step::Lint => self.lint(),
             Step::Restore { tree, why } => self.restore(tree, why),
             Step::Record { file, text } => self.write_artifact(file, text),
@@ -197,32 +234,43 @@ impl<'a> Engine<'a> {
             Step::Merge { message, manner } => self.merge(message, *manner),
             Step::Discard => self.discard(),
             Step::Leave { outcome } => self.leave(outcome),
-            Step::Stop => anyhow::bail!("there is nothing to perform"),
+            Step::Attempt { .. } | Step::Stop => anyhow::bail!("there is no single event"),
         }
     }
 
-    /// The run's worktree, and what keeps snapshots of it fast and safe.
+    /// The worktree of the run, with its private index.
     fn worktree(&self) -> Worktree {
-        let private = self.folder.path.join("worktree");
+        let suffix = self.suffix();
+        let private = self.folder.path.join(format!("worktree{suffix}"));
         let litter = Suite::all_litter().chain([withheld::IGNORED]).map(str::to_owned);
         let litter = litter.chain(self.brought(&private)).collect();
-        Worktree { path: self.project.workshop.join(&self.folder.id), private, litter }
+        let path = self.project.workshop.join(format!("{}{suffix}", self.folder.id));
+        Worktree { path, private, litter }
+    }
+
+    /// What the names of files and folders of one of several attempts end with.
+    fn suffix(&self) -> String {
+        self.candidate.map(attempts::suffix).unwrap_or_default()
     }
 
     fn branch_ref(&self) -> String {
         format!("refs/heads/{}", self.state.run.branch)
     }
 
-    /// Keeps unaccepted work alive while nobody is at work on the run.
+    /// Keeps unaccepted work while the run is not active.
     fn work_ref(&self) -> String {
         format!("refs/redgreen/work/{}", self.folder.id)
     }
 }
 
 impl Project {
-    /// Where a repository's worktrees go: a folder of its own below `root`, told apart by its path.
+    /// The folder for the worktrees of a repository, below `root`, named by its path.
     pub fn workshop(root: &Path, git: &Git) -> PathBuf {
-        let name = git.root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = git
+            .root
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
         for byte in git.common_dir.as_os_str().as_encoded_bytes() {
             hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
@@ -230,7 +278,8 @@ impl Project {
         root.join(format!("{name}-{hash:016x}"))
     }
 
-    /// Where the tests of a commit are run for a verdict when no worktree of a run is there: with the checkout's packages.
+    /// Where the tests of a commit run for a verdict if there is no worktree: with the packages of
+    /// the checkout.
     pub fn ground(&self) -> Ground<'_> {
         Ground {
             git: &self.git,
@@ -244,22 +293,25 @@ impl Project {
         }
     }
 
-    /// Build output that test runs of all worktrees of this repository share.
+    /// Build output that test runs in all worktrees of this repository share.
     pub fn cargo_target(&self) -> PathBuf {
         self.workshop.join("cargo-target")
     }
 }
 
-/// Why a run that has this state cannot be approved, or `None`.
+/// Why a run in this state cannot be approved, or `None`.
 pub fn not_ready(state: &State) -> Option<Failure> {
     let id = &state.run.id;
     match &state.situation {
         Situation::Waiting { .. } | Situation::Merging { .. } => None,
         Situation::Reviewing(review) if matches!(review.before, Situation::Merging { .. }) => None,
-        Situation::Ended(_) => Some(Failure::usage(format!("run {id} is over")).next("redgreen history")),
-        Situation::Discarding => {
-            Some(Failure::usage(format!("run {id} is being aborted")).next(format!("redgreen abort {id}")))
+        Situation::Ended(_) => {
+            Some(Failure::usage(format!("run {id} is over")).next("redgreen history"))
         }
+        Situation::Discarding => Some(
+            Failure::usage(format!("run {id} is being aborted"))
+                .next(format!("redgreen abort {id}")),
+        ),
         Situation::Measuring { .. }
         | Situation::Unmeasurable { .. }
         | Situation::Working { .. }

@@ -1,36 +1,36 @@
-//! What can go wrong outside, and how it is told: one sentence, the evidence, the next command, one exit code.
+//! Errors for the user: one sentence, the evidence, the next command and an exit code.
 
 use std::fmt;
 use std::path::Path;
 
-/// The exit codes, which are API.
+/// The exit codes, which are a stable interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     Done = 0,
-    /// A "no": refused, gave up, aborted.
+    /// The answer is no: refused, gave up, aborted.
     No = 1,
-    /// The command line, a script or the configuration is wrong.
+    /// The command line, a script or the configuration is invalid.
     Usage = 2,
-    /// A human has to decide or to look.
+    /// A human has to decide or check something.
     Human = 3,
-    /// Git, the runner, the agent or the repository is not in a state to work with.
+    /// Git, the runner, the agent or the repository cannot be used.
     Environment = 4,
-    /// Money, tokens or time are spent.
+    /// The budget of money, tokens or time is spent.
     Budget = 5,
-    /// A bug of ours.
+    /// A bug in redgreen.
     Bug = 70,
     Interrupted = 130,
 }
 
-/// An error that a person can act on.
+/// An error that the user can act on.
 #[derive(Debug)]
 pub struct Failure {
     pub code: Code,
     /// What happened, in one sentence: lower case, no full stop.
     pub what: String,
-    /// Lines of evidence, each shown on its own.
+    /// Lines of evidence.
     pub evidence: Vec<String>,
-    /// The command to type next.
+    /// The command to run next.
     pub next: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl Failure {
 }
 
 impl Failure {
-    /// The same with every mention of one folder turned into another.
+    /// Replaces one folder by another in all texts.
     #[must_use]
     pub fn moved(mut self, from: &Path, to: &Path) -> Self {
         let (from, to) = (from.to_string_lossy(), to.to_string_lossy());

@@ -1,27 +1,31 @@
-//! Files in folders that programs of others write to: the temporary folder of tests, the worktree and the home of an agent.
-//! Such a program can leave a link to a file of the user's, a pipe that nobody writes to or a file without an end where
-//! redgreen, which no fence holds, reads and writes next. It can also swap a folder for a link after redgreen looked: the way
-//! below a folder is walked from one open folder to the next, and no link on it is followed.
+//! Reads and writes files in folders that other programs write to: the temporary folder of tests,
+//! the worktree and the home of an agent. Such a program can leave a link to a file of the user, a
+//! pipe without a writer or an endless file where redgreen, which runs outside the sandbox, reads
+//! or writes next. It can also replace a folder by a link after a check. So a path is opened folder
+//! by folder, relative to the previous one, and links are not followed.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, fcntl_setfl, mkdirat, open as open_folder, openat, statat, unlinkat,
+    AtFlags, FileType, Mode, OFlags, fcntl_setfl, fstat, mkdirat, open as open_folder, openat,
+    statat, unlinkat,
 };
 use rustix::io::Errno;
 
 use crate::config::is_inside;
 use crate::git::remove_folder;
+use crate::platform;
 
 const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
 const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
 
-/// The bytes of a plain file; none if there is no such file, or if it has more than `bytes_max`.
+/// The content of a regular file. `None` if there is no such file, or if it is larger than
+/// `bytes_max`.
 pub fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>> {
     let Some(file) = open(path)? else { return Ok(None) };
     let mut bytes = Vec::new();
@@ -29,45 +33,56 @@ pub fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>> {
     Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))
 }
 
-/// Opens a file that somebody names on a command line or in a setting; it may be a link or a pipe. A pipe that nobody writes
-/// to is empty, instead of keeping us waiting.
+/// Opens a file named on a command line or in a setting. It may be a link or a pipe. A pipe without
+/// a writer counts as empty instead of blocking.
 pub fn open_named(path: &Path) -> Result<File> {
     let file = open_at_once(path, OFlags::empty())?;
-    // From here on, what a writer has not written yet is waited for.
+    // From now on, wait for data that a writer has not written yet.
     fcntl_setfl(&file, OFlags::empty())?;
     Ok(file)
 }
 
-/// Writes a new file below `folder`, in place of whatever has its name.
+/// Writes a new file below `folder` and replaces anything with this name.
 pub fn write(folder: &Path, inside: impl AsRef<Path>, bytes: &[u8]) -> Result<PathBuf> {
     create(folder, inside.as_ref(), NEW_FILE)?.write_all(bytes)?;
     Ok(folder.join(inside))
 }
 
-/// Writes a file that somebody names on a command line. Whoever wrote the project may have put a link or a pipe in its
-/// place, or in that of a folder on the way to it: such a name is refused, and what it leads to stays as it is.
+/// Writes a file named on a command line. The author of the project may have put a link or a pipe
+/// there, or in place of a parent folder. Such a path is refused, and its target stays untouched.
 pub fn write_named(project: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
     let project = project.canonicalize()?;
     let path = &normal(path);
-    // The first folder on the way that is the project's, or lies in it. How it is reached is the user's own business.
+    // The first parent folder that is inside the project. How it is reached is up to the user.
     let above: Vec<&Path> = path.ancestors().skip(1).collect();
     let real = |part: &Path| part.canonicalize().ok().filter(|real| real.starts_with(&project));
     let Some((first, real)) = above.iter().rev().find_map(|part| Some((*part, real(part)?))) else {
         return fs::write(path, bytes);
     };
-    let inside = real.strip_prefix(&project).unwrap_or(Path::new("")).join(path.strip_prefix(first).unwrap_or(path));
+    let inside = real
+        .strip_prefix(&project)
+        .unwrap_or(Path::new(""))
+        .join(path.strip_prefix(first).unwrap_or(path));
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NONBLOCK;
     let refused = |part: &Path| {
-        let what = format!("{} is a link or a pipe in the project, and is left alone", part.display());
+        let what =
+            format!("{} is a link or a pipe in the project; nothing was written", part.display());
         Error::new(ErrorKind::InvalidInput, what)
     };
     let opened = folder_below(&project, parent(&inside), enter).and_then(|folder| {
-        Ok(File::from(openat(&folder, name(&inside)?, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, NEW_FILE)?))
+        Ok(File::from(openat(
+            &folder,
+            name(&inside)?,
+            flags | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            NEW_FILE,
+        )?))
     });
     let mut file = opened.map_err(|error| match Errno::from_io_error(&error) {
         Some(Errno::LOOP | Errno::NOTDIR | Errno::NXIO) => {
-            // Named for the person; nothing depends on this look.
-            let odd = |part: &&Path| part.symlink_metadata().is_ok_and(|facts| !facts.is_dir() && !facts.is_file());
+            // Only for the message; nothing depends on this check.
+            let odd = |part: &&Path| {
+                part.symlink_metadata().is_ok_and(|facts| !facts.is_dir() && !facts.is_file())
+            };
             refused(path.ancestors().filter(odd).last().unwrap_or(path))
         }
         _ => error,
@@ -79,32 +94,37 @@ pub fn write_named(project: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
     file.write_all(bytes)
 }
 
-/// Opens a plain file below `folder` for reading. A link on the way is not followed, and a pipe does not keep us waiting.
+/// Opens a regular file below `folder` for reading. Does not follow links or block on a pipe.
 pub fn open_below(folder: &Path, inside: &Path) -> Result<File> {
     let above = folder_below(folder, parent(inside), enter)?;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(File::from(openat(&above, name(inside)?, flags, Mode::empty())?))
 }
 
-/// Copies a plain file to a new one below `folder`, with its permissions. False if there is no such file.
+/// Copies a regular file to a new one below `folder`, with its permissions. Returns false if there
+/// is no such file.
 pub fn copy(from: &Path, folder: &Path, inside: impl AsRef<Path>) -> Result<bool> {
     let Some(mut source) = open(from)? else { return Ok(false) };
-    let mode = source.metadata()?.permissions().mode();
-    let mut target = create(folder, inside.as_ref(), Mode::from_raw_mode(mode))?;
+    let mode = Mode::from_raw_mode(fstat(&source)?.st_mode);
+    let mut target = create(folder, inside.as_ref(), mode)?;
     std::io::copy(&mut source, &mut target)?;
     Ok(true)
 }
 
-/// A new file below `folder`, in place of whatever has its name; links in place of folders are removed.
+/// Creates a file below `folder` and replaces anything with this name. Links in place of parent
+/// folders are removed.
 fn create(folder: &Path, inside: &Path, mode: Mode) -> Result<File> {
     if !is_inside(inside) || inside.file_name().is_none() {
-        return Err(Error::new(ErrorKind::InvalidInput, format!("{} leads elsewhere", inside.display())));
+        return Err(Error::new(
+            ErrorKind::InvalidInput,
+            format!("{} leads outside the folder", inside.display()),
+        ));
     }
     let above = folder_below(folder, parent(inside), enter_or_make)?;
     let name = name(inside)?;
     match statat(&above, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(facts) if FileType::from_raw_mode(facts.st_mode) == FileType::Directory => {
-            remove_folder(&Path::new("/proc/self/fd").join(above.as_raw_fd().to_string()).join(name))?;
+            remove_folder(&platform::way_to(&above)?.join(name))?;
         }
         Ok(_) => unlinkat(&above, name, AtFlags::empty())?,
         Err(Errno::NOENT) => {}
@@ -114,28 +134,35 @@ fn create(folder: &Path, inside: &Path, mode: Mode) -> Result<File> {
     Ok(File::from(openat(&above, name, flags, mode)?))
 }
 
-/// Goes from `folder` down to another one, step by step.
-fn folder_below(folder: &Path, inside: &Path, step: fn(&OwnedFd, &OsStr) -> Result<OwnedFd>) -> Result<OwnedFd> {
-    let mut at = open_folder(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+/// Descends from `folder` to another one, step by step.
+fn folder_below(
+    folder: &Path,
+    inside: &Path,
+    step: fn(&OwnedFd, &OsStr) -> Result<OwnedFd>,
+) -> Result<OwnedFd> {
+    let mut at = open_folder(folder, platform::FOLDER, Mode::empty())?;
     for part in inside.components() {
         match part {
             Component::Normal(name) => at = step(&at, name)?,
             Component::CurDir => {}
             Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
-                return Err(Error::new(ErrorKind::InvalidInput, format!("{} leads elsewhere", inside.display())));
+                return Err(Error::new(
+                    ErrorKind::InvalidInput,
+                    format!("{} leads outside the folder", inside.display()),
+                ));
             }
         }
     }
     Ok(at)
 }
 
-/// The folder of this name, which is no link.
+/// Opens a subfolder that is not a link.
 fn enter(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = platform::FOLDER | OFlags::NOFOLLOW;
     Ok(openat(above, name, flags, Mode::empty())?)
 }
 
-/// The same; where there is none, it is made, in place of whatever has its name.
+/// Like `enter`, but creates the folder if necessary and replaces anything else with this name.
 fn enter_or_make(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd> {
     match enter(above, name) {
         Err(error) if Errno::from_io_error(&error) == Some(Errno::NOENT) => {}
@@ -153,7 +180,8 @@ fn parent(inside: &Path) -> &Path {
 }
 
 fn name(inside: &Path) -> Result<&OsStr> {
-    let nameless = || Error::new(ErrorKind::InvalidInput, format!("{} names no file", inside.display()));
+    let nameless =
+        || Error::new(ErrorKind::InvalidInput, format!("{} is not a file name", inside.display()));
     inside.file_name().ok_or_else(nameless)
 }
 
@@ -170,10 +198,13 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// The full path of `inside`, where nothing is now, in folders that are below `folder` and no links.
+/// The full path of `inside` after removing what is there, with real folders as parents.
 pub fn make_way(folder: &Path, inside: &Path) -> Result<PathBuf> {
     if !is_inside(inside) || inside.file_name().is_none() {
-        return Err(Error::new(ErrorKind::InvalidInput, format!("{} leads elsewhere", inside.display())));
+        return Err(Error::new(
+            ErrorKind::InvalidInput,
+            format!("{} leads outside the folder", inside.display()),
+        ));
     }
     let mut above = folder.to_owned();
     for part in inside.parent().into_iter().flat_map(Path::components) {
@@ -196,10 +227,12 @@ pub fn make_way(folder: &Path, inside: &Path) -> Result<PathBuf> {
     Ok(place)
 }
 
-/// Follows the links of the part of `full` that exists already, to where it really is.
+/// Resolves the links of the existing part of `full`, and refuses a path outside the worktree.
 pub fn stays(worktree: &Path, full: &Path) -> std::result::Result<PathBuf, String> {
-    let real = |path: &Path| path.canonicalize().map_err(|error| format!("the path leads nowhere: {error}"));
-    // `symlink_metadata` and not `exists`, which overlooks a link to a file that is yet to be created.
+    let real = |path: &Path| {
+        path.canonicalize().map_err(|error| format!("the path leads nowhere: {error}"))
+    };
+    // `symlink_metadata` and not `exists`, which ignores a link to a file that does not exist yet.
     let existing = full.ancestors().find(|part| part.symlink_metadata().is_ok());
     let real_one = real(existing.unwrap_or(worktree))?;
     if real_one.starts_with(real(worktree)?) {
@@ -209,9 +242,9 @@ pub fn stays(worktree: &Path, full: &Path) -> std::result::Result<PathBuf, Strin
     }
 }
 
-/// A plain file, open for reading. A link is not followed, and a pipe does not keep us waiting.
+/// Opens a regular file for reading. Does not follow links or block on a pipe.
 fn open(path: &Path) -> Result<Option<File>> {
-    // What cannot be opened this way, such as a link or a socket, is no plain file.
+    // A path that cannot be opened this way, such as a link or a socket, is not a regular file.
     let Ok(file) = open_at_once(path, OFlags::NOFOLLOW) else { return Ok(None) };
     Ok(file.metadata()?.is_file().then_some(file))
 }
@@ -236,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn only_plain_files_of_bearable_size_are_read() {
+    fn reads_only_small_regular_files() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("plain"), "12345678").unwrap();
@@ -252,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_that_is_named_is_read_to_its_end_or_empty() {
+    fn a_named_pipe_is_read_to_its_end_or_empty() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe");
         pipe(&path);
@@ -270,9 +303,10 @@ mod tests {
         assert_eq!(text, "late");
     }
 
-    /// A program of somebody else's swaps a folder for a link to the user's all the time, also between a look and a step.
+    /// Another program keeps replacing a folder by a link to one of the user, even between a check
+    /// and the next step.
     #[test]
-    fn a_folder_that_is_swapped_for_a_link_leads_nowhere() {
+    fn does_not_follow_a_folder_replaced_by_a_link() {
         use std::sync::atomic::{AtomicBool, Ordering};
 
         const TRIES: u32 = 4_000;
@@ -288,7 +322,8 @@ mod tests {
             scope.spawn(|| {
                 let flags = rustix::fs::RenameFlags::EXCHANGE;
                 while !over.load(Ordering::Relaxed) {
-                    rustix::fs::renameat_with(CWD, root.join("out"), CWD, root.join("link"), flags).unwrap();
+                    rustix::fs::renameat_with(CWD, root.join("out"), CWD, root.join("link"), flags)
+                        .unwrap();
                 }
             });
             let (mut read, mut written) = (0, 0);
@@ -307,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_through_what_was_put_in_the_way() {
+    fn does_not_write_through_planted_links_and_pipes() {
         let folder = tempfile::tempdir().unwrap();
         let (root, user) = (folder.path().join("root"), folder.path().join("user"));
         let reset = || {
@@ -341,11 +376,18 @@ mod tests {
             assert_eq!(fs::read_to_string(place).unwrap(), "ours");
             reset();
             trap();
-            assert!(copy(Path::new("/bin/sh").canonicalize().unwrap().as_path(), &root, "a/b/file").unwrap());
+            assert!(
+                copy(Path::new("/bin/sh").canonicalize().unwrap().as_path(), &root, "a/b/file")
+                    .unwrap()
+            );
             assert_eq!(fs::read_to_string(user.join("b/file")).unwrap(), "mine");
         }
         for inside in ["../x", "/x", "a/../../x", "", "a/.."] {
-            assert_eq!(write(&root, inside, b"").unwrap_err().kind(), ErrorKind::InvalidInput, "{inside}");
+            assert_eq!(
+                write(&root, inside, b"").unwrap_err().kind(),
+                ErrorKind::InvalidInput,
+                "{inside}"
+            );
         }
     }
 }

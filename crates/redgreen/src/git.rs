@@ -1,9 +1,11 @@
-//! The one door to git: the only place that knows its commands, files and messages. It acts and never decides; a "no"
-//! that a caller can act on is a value, an error means that we could not find out.
+//! The only module that runs git and knows its commands, files and messages. It does not make
+//! decisions. An answer that a caller can act on is a value; an error means that the question could
+//! not be answered.
 //!
-//! Nothing here changes the user's checkout, index, branches or configuration, except `Git::merge` and `Git::unmerge`,
-//! which are asked to.
+//! Nothing here changes the user's checkout, index, branches or configuration, except `Git::merge`
+//! and `Git::unmerge`.
 
+mod blame;
 mod call;
 mod checkout;
 mod commands;
@@ -11,13 +13,14 @@ mod commit;
 mod diff;
 mod history;
 mod ignores;
-mod landing;
 mod lock;
 mod merge;
+mod merge_checkout;
 mod notes;
 mod object;
 mod open;
 mod refs;
+mod remote;
 mod restore;
 mod salvage;
 mod scratch;
@@ -40,6 +43,7 @@ pub use diff::{Changed, DiffText, Stat, Status};
 pub use merge::{Merge, MergeRequest};
 pub use notes::{Health, Note, Notes, RecentNote};
 pub use refs::{RefEdit, Swap};
+pub use remote::{Change, Expected, Pushed, Remote};
 pub use salvage::Salvage;
 pub use scratch::Noted;
 pub use settle::Settled;
@@ -56,12 +60,12 @@ pub use worktree::{Listed, Worktree};
 /// The user's repository, as seen from one of its checkouts.
 #[derive(Clone, Debug)]
 pub struct Git {
-    /// The top level of the checkout that we were started in.
+    /// The top level of the checkout that redgreen was started in.
     pub root: PathBuf,
-    /// The folder that all checkouts of the repository share, usually `<root>/.git`.
+    /// The folder shared by all checkouts of the repository, usually `<root>/.git`.
     pub common_dir: PathBuf,
     shallow: bool,
     listed: tree::Listings,
-    /// The user's wish to stop.
+    /// Set when the user asks to stop.
     stop: Stop,
 }

@@ -1,5 +1,6 @@
-//! What may be sent to an agent: paths are resolved, files are read, and the mind's rules are applied to each. Asked for
-//! `--context` and `--lld`, for what an agent reads, and for what goes into prompts.
+//! Decides which files may be sent to an agent: resolves paths, reads files and applies the rules
+//! of the core to each. Used for `--context` and `--lld`, for files that an agent reads, and for
+//! the content of prompts.
 
 use std::collections::HashSet;
 use std::io::{ErrorKind, Read};
@@ -8,16 +9,17 @@ use std::path::{Component, Path, PathBuf};
 use std::thread;
 
 use redgreen_core::brief::Document;
-use redgreen_core::guard::{FILE_BYTES_MAX, FILES_MAX, Refusal, TOKENS_MAX, secret, secret_name, tokens, with_margin};
+use redgreen_core::guard::{
+    FILE_BYTES_MAX, FILES_MAX, Refusal, TOKENS_MAX, secret, secret_name, tokens, with_margin,
+};
 use sha2::{Digest, Sha256};
 
 use crate::foreign;
 
-/// What would be sent, and what would not.
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     pub sent: Vec<Sent>,
-    /// The path as it was typed or found, and why it is not sent.
+    /// The path as typed or found, and why it is not sent.
     pub refused: Vec<(String, Refusal)>,
 }
 
@@ -26,9 +28,9 @@ pub struct Gathered {
 pub struct Sent {
     pub document: Document,
     pub bytes: usize,
-    /// With the margin for whoever counts most.
+    /// Includes a margin for the service with the highest count.
     pub tokens: u64,
-    /// Lines that look random, for a person to look at.
+    /// Lines that look random, for a person to check.
     pub hints: Vec<usize>,
 }
 
@@ -46,8 +48,8 @@ impl Gathered {
     }
 }
 
-/// Everything at these paths that may be sent, each file once. Folders are walked without what git ignores. `root` is the
-/// project's, resolved; relative paths are meant from `here`.
+/// Collects all files at these paths that may be sent, each once. Folders are searched without
+/// git-ignored files. `root` is the resolved project root; relative paths start at `here`.
 pub fn gather(root: &Path, here: &Path, paths: &[PathBuf]) -> Gathered {
     let mut gathered = Gathered::default();
     let mut files = Vec::new();
@@ -74,7 +76,7 @@ pub fn gather(root: &Path, here: &Path, paths: &[PathBuf]) -> Gathered {
     gathered
 }
 
-/// Looks at all files, on every core there is; the order stays.
+/// Checks all files on all cores. Keeps the order.
 fn look_at(root: &Path, files: &[PathBuf]) -> Vec<(String, Result<Sent, Refusal>)> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let share = files.len().div_ceil(workers).max(1);
@@ -87,18 +89,21 @@ fn look_at(root: &Path, files: &[PathBuf]) -> Vec<(String, Result<Sent, Refusal>
             })
             .collect();
         work.into_iter()
-            .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .flat_map(|worker| {
+                worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
             .collect()
     })
 }
 
-/// One file of the project, if it may be sent. What an agent reads goes through here.
+/// Reads one file of the project if it may be sent. Used for files that an agent reads.
 pub fn read(root: &Path, path: &Path) -> Result<Document, Refusal> {
     let found = place(root, &root.join(path), path)?;
     load(root, &found)
 }
 
-/// Tokens as the agent's service may count them. Our encoding is another's, so a margin is added.
+/// The number of tokens as the agent's service may count them. Services use different encodings, so
+/// a margin is added.
 pub fn tokens(text: &str) -> u64 {
     with_margin(u64::try_from(tokens::count(text)).unwrap_or(u64::MAX))
 }
@@ -114,15 +119,17 @@ impl Sent {
     }
 }
 
-/// Where a path leads, if that is inside the project and no link is on the way.
+/// Resolves a path. It must be inside the project and contain no links.
 fn place(root: &Path, path: &Path, typed: &Path) -> Result<PathBuf, Refusal> {
     let has_dots = typed.components().any(|part| part == Component::ParentDir);
     let real = match path.canonicalize() {
         Ok(real) => real,
-        // What is not there leads nowhere, and what would be there is not said.
+        // Do not reveal whether a file outside exists.
         Err(_) if has_dots => return Err(Refusal::Outside),
-        Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => return Err(Refusal::NotFound),
-        // A link to nowhere, or links in a circle.
+        Err(error) if error.kind() == ErrorKind::NotFound && !path.is_symlink() => {
+            return Err(Refusal::NotFound);
+        }
+        // A dangling link, or a loop of links.
         Err(_) if path.is_symlink() => return Err(Refusal::Link),
         Err(error) => return Err(Refusal::Unreadable(words(&error))),
     };
@@ -132,27 +139,34 @@ fn place(root: &Path, path: &Path, typed: &Path) -> Result<PathBuf, Refusal> {
     if has_dots {
         return Err(Refusal::ParentFolder);
     }
-    // The root itself may be reached through a link; below it, the way has to be the real one.
-    let plain = path.strip_prefix(root).is_ok_and(|typed| typed.components().eq(inside.components()));
-    let linked =
-        path.ancestors().take_while(|above| above.canonicalize().is_ok_and(|real| real != *root)).any(Path::is_symlink);
+    // The root itself may be reached through a link. Below it, links are refused.
+    let plain =
+        path.strip_prefix(root).is_ok_and(|typed| typed.components().eq(inside.components()));
+    let linked = path
+        .ancestors()
+        .take_while(|above| above.canonicalize().is_ok_and(|real| real != *root))
+        .any(Path::is_symlink);
     if linked && !plain || path.is_symlink() {
         return Err(Refusal::Link);
     }
     Ok(real)
 }
 
-/// The files below a folder, in order.
+/// The files below a folder, sorted.
 fn walk(root: &Path, folder: &Path) -> Result<Vec<PathBuf>, Refusal> {
     let mut files = Vec::new();
-    let walker = ignore::WalkBuilder::new(folder).hidden(false).follow_links(false).sort_by_file_path(Ord::cmp).build();
+    let walker = ignore::WalkBuilder::new(folder)
+        .hidden(false)
+        .follow_links(false)
+        .sort_by_file_path(Ord::cmp)
+        .build();
     for entry in walker {
         let entry = entry.map_err(|error| Refusal::Unreadable(error.to_string()))?;
         let path = entry.path();
         if path.strip_prefix(root).is_ok_and(|inside| inside.starts_with(".git")) {
             continue;
         }
-        // A link in a folder that was named as a whole is left out: what it leads to is there itself, or not ours.
+        // Links in a folder are skipped: their target is either in the project itself, or outside.
         if entry.file_type().is_some_and(|kind| kind.is_file()) {
             files.push(path.to_owned());
         }
@@ -172,11 +186,12 @@ fn load(root: &Path, path: &Path) -> Result<Document, Refusal> {
         return Err(Refusal::SecretName(pattern));
     }
     let unreadable = |error: std::io::Error| Refusal::Unreadable(words(&error));
-    // What was looked at may be a link by now.
-    let file = foreign::open_below(root, path.strip_prefix(root).unwrap_or(path)).map_err(unreadable)?;
+    // The file may have been replaced by a link since the check.
+    let file =
+        foreign::open_below(root, path.strip_prefix(root).unwrap_or(path)).map_err(unreadable)?;
     let facts = file.metadata().map_err(unreadable)?;
     if !facts.is_file() {
-        return Err(Refusal::Unreadable("it is no file".to_owned()));
+        return Err(Refusal::Unreadable("it is not a file".to_owned()));
     }
     if facts.len() > FILE_BYTES_MAX {
         return Err(Refusal::TooLarge(facts.len()));
@@ -186,7 +201,7 @@ fn load(root: &Path, path: &Path) -> Result<Document, Refusal> {
     checked(&inside, bytes)
 }
 
-/// A file's content as it may be sent, wherever it comes from.
+/// The content of a file as it may be sent, wherever it comes from.
 pub fn checked(path: &str, bytes: Vec<u8>) -> Result<Document, Refusal> {
     if let Some(pattern) = secret_name(path) {
         return Err(Refusal::SecretName(pattern));
@@ -222,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_plainly_inside_is_sent() {
+    fn sends_only_files_inside_the_project() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join("project");
         fs::create_dir_all(root.join("src/deep")).unwrap();
@@ -256,11 +271,16 @@ mod tests {
             ("latin", Some(Refusal::NotText)),
         ] {
             let gathered = gather(&root, &root, &[path.into()]);
-            assert_eq!(gathered.refused.first().map(|(_, refusal)| refusal.clone()), refusal, "{path}");
+            assert_eq!(
+                gathered.refused.first().map(|(_, refusal)| refusal.clone()),
+                refusal,
+                "{path}"
+            );
             assert_eq!(read(&root, Path::new(path)).err(), refusal, "{path}");
         }
         let gathered = gather(&root, &root, &["src".into(), "src/a.py".into()]);
-        let names: Vec<&str> = gathered.sent.iter().map(|sent| sent.document.path.as_str()).collect();
+        let names: Vec<&str> =
+            gathered.sent.iter().map(|sent| sent.document.path.as_str()).collect();
         assert_eq!(names, ["src/a.py", "src/deep/b.py"]);
         assert!(gathered.tokens() >= 6);
     }

@@ -1,10 +1,12 @@
-//! What a run did, one line of versioned JSON each: the intent before an effect, the event after it. State is replayed
-//! from here, so a run that was killed goes on where it was.
+//! The journal of a run, one line of versioned JSON per entry: the intent before an effect, the
+//! event after it. A killed run continues from the state that is replayed from here.
 
 pub mod mailbox;
+mod steps;
 mod store;
 mod tail;
 
+use std::cell::Cell;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -19,6 +21,7 @@ use redgreen_core::text;
 use redgreen_core::text::in_quotes;
 use serde::{Deserialize, Serialize};
 
+pub use steps::StepsTail;
 pub use store::{RunFolder, Store};
 pub use tail::Tail;
 
@@ -31,7 +34,7 @@ const LOCK: &str = "lock";
 const LOCK_PATIENCE: Duration = Duration::from_millis(200);
 const LOCK_POLL: Duration = Duration::from_millis(5);
 
-/// One line of the journal, and of `--json`.
+/// One line of the journal and of `--json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
     #[serde(rename = "v")]
@@ -50,7 +53,8 @@ pub enum Body {
     Event(Box<Event>),
 }
 
-/// Kills this process with SIGKILL at the n-th effect, so that anyone can check that nothing is lost.
+/// Kills this process with SIGKILL at the n-th effect, so that anyone can test that nothing is
+/// lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KillAt {
     pub moment: Moment,
@@ -59,25 +63,61 @@ pub struct KillAt {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// The intent is written, nothing is done yet.
+    /// After the intent is written and before the effect.
     Before,
-    /// It is done, and the event is not written yet.
+    /// After the effect and before the event is written.
     After,
 }
 
-/// A run's journal, open for writing. While it lives, no other process can write to the run.
+/// Counts the effects of a command, and ends it at the one that [`KillAt`] names.
+#[derive(Debug, Default)]
+pub struct Effects {
+    kill_at: Option<KillAt>,
+    count: Cell<u64>,
+}
+
+impl Effects {
+    pub fn new(kill_at: Option<KillAt>) -> Self {
+        Self { kill_at, count: Cell::new(0) }
+    }
+
+    /// Something that lasts is done: files, refs, commits.
+    pub fn perform<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.begin();
+        let done = act()?;
+        self.end();
+        Ok(done)
+    }
+
+    fn begin(&self) {
+        self.count.set(self.count.get().saturating_add(1));
+        self.die_at(Moment::Before);
+    }
+
+    fn end(&self) {
+        self.die_at(Moment::After);
+    }
+
+    fn die_at(&self, moment: Moment) {
+        if self.kill_at == Some(KillAt { moment, effect: self.count.get() }) {
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
+                .ok();
+        }
+    }
+}
+
+/// A run's journal, open for writing. It locks the run for other processes.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
     path: PathBuf,
     length: u64,
     seq: u64,
-    intents: u64,
-    kill_at: Option<KillAt>,
+    effects: Effects,
     _lock: File,
 }
 
-/// Whether a line has to survive a power cut, not only a crash of ours.
+/// Whether a line has to survive a power failure, not only a crash of redgreen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Durable {
     Yes,
@@ -85,7 +125,7 @@ enum Durable {
 }
 
 impl KillAt {
-    /// Reads `before:N` or `after:N`.
+    /// Parses `before:N` or `after:N`.
     pub fn parse(text: &str) -> Option<Self> {
         let (moment, effect) = text.split_once(':')?;
         let moment = match moment {
@@ -98,55 +138,64 @@ impl KillAt {
 }
 
 impl Journal {
-    /// Opens the journal of a run to go on with it: takes the run's lock, drops a torn last line, replays the rest.
+    /// Opens the journal of a run to continue: takes the lock, drops an incomplete last line,
+    /// replays the rest.
     pub fn open(folder: &RunFolder, kill_at: Option<KillAt>) -> Result<(Self, Option<State>)> {
         folder.check()?;
         let lock = lock(folder)?;
         let path = folder.path.join(FILE);
-        let mut file = private::open(OpenOptions::new().read(true).append(true).create(true), &path)
-            .with_context(|| format!("open journal {}", path.display()))?;
+        let mut file =
+            private::open(OpenOptions::new().read(true).append(true).create(true), &path)
+                .with_context(|| format!("open journal {}", path.display()))?;
         let (lines, whole) = read_lines(&mut file, &path)?;
-        // What was being written when the power went is not part of the story.
-        file.set_len(whole).with_context(|| format!("cut the torn end of {}", path.display()))?;
+        // A line that was being written at a power failure is dropped.
+        file.set_len(whole)
+            .with_context(|| format!("remove the incomplete end of {}", path.display()))?;
         let seq = lines.last().map_or(0, |line| line.seq);
         let state = replay(&lines, &path)?;
-        Ok((Self { file, path, length: whole, seq, intents: 0, kill_at, _lock: lock }, state))
+        Ok((
+            Self { file, path, length: whole, seq, effects: Effects::new(kill_at), _lock: lock },
+            state,
+        ))
     }
 
-    /// Says what is about to be done.
+    /// Records an intent.
     pub fn intend(&mut self, intent: &str, at: i64) -> Result<Line> {
-        self.intents += 1;
         let destructive = matches!(intent, "merge" | "discard" | "restore" | "rollback" | "undo");
         let durable = if destructive { Durable::Yes } else { Durable::No };
         let line = self.append(Body::Intent { intent: intent.to_owned() }, at, durable)?;
-        self.die_at(Moment::Before);
+        self.effects.begin();
         Ok(line)
     }
 
-    /// Says what came of it.
+    /// Records an event.
     pub fn record(&mut self, event: &Event, at: i64) -> Result<Line> {
-        self.die_at(Moment::After);
+        self.effects.end();
         let durable = match event {
             Event::Started { .. }
             | Event::Adopted { .. }
             | Event::Turned { .. }
+            | Event::Attempted { .. }
+            | Event::Chosen { .. }
             | Event::Committed { .. }
             | Event::HumanCommitted { .. }
             | Event::RolledBack { .. }
             | Event::TestRejected { .. }
             | Event::WorkEdited { .. }
             | Event::UserSaid { .. }
+            | Event::PauseAsked { .. }
             | Event::PlanEdited { .. }
             | Event::Decided { .. }
             | Event::Merged { .. }
             | Event::Undone { .. }
             | Event::Discarded { .. }
             | Event::Left { .. } => Durable::Yes,
-            // These are found out again by doing them again.
+            // These are recovered by repeating the effect.
             Event::Prepared { .. }
             | Event::Measured { .. }
             | Event::Judged { .. }
             | Event::Linted { .. }
+            | Event::Compared { .. }
             | Event::Paused
             | Event::Restored { .. }
             | Event::Recorded { .. }
@@ -161,7 +210,7 @@ impl Journal {
     fn append(&mut self, body: Body, at: i64, durable: Durable) -> Result<Line> {
         let line = Line { version: VERSION, seq: self.seq.saturating_add(1), at, body };
         let json = serde_json::to_string(&line).context("write a journal line as JSON")?;
-        // People look into it with `cat`.
+        // People read it with `cat`.
         let mut bytes = text::json(&json).into_owned().into_bytes();
         bytes.push(b'\n');
         let written = self.file.write_all(&bytes).and_then(|()| match durable {
@@ -169,7 +218,7 @@ impl Journal {
             Durable::No => Ok(()),
         });
         if let Err(error) = written {
-            // Half a line is worse than none; if even this fails, the next reader drops it.
+            // Half a line is worse than none. If this fails too, the next reader drops it.
             self.file.set_len(self.length).ok();
             return Err(error).with_context(|| format!("write to journal {}", self.path.display()));
         }
@@ -177,38 +226,36 @@ impl Journal {
         self.seq = self.seq.saturating_add(1);
         Ok(line)
     }
-
-    fn die_at(&self, moment: Moment) {
-        if self.kill_at == Some(KillAt { moment, effect: self.intents }) {
-            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).ok();
-        }
-    }
 }
 
-/// The state of a run and its lines, without taking part in it.
+/// The state and the lines of a run, without locking it.
 pub fn read(folder: &RunFolder) -> Result<(Option<State>, Vec<Line>)> {
     folder.check()?;
     let path = folder.path.join(FILE);
     let mut file = match File::open(&path) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((None, Vec::new())),
-        Err(error) => return Err(error).with_context(|| format!("open journal {}", path.display())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok((None, Vec::new()));
+        }
+        Err(error) => {
+            return Err(error).with_context(|| format!("open journal {}", path.display()));
+        }
     };
     let (lines, _) = read_lines(&mut file, &path)?;
     Ok((replay(&lines, &path)?, lines))
 }
 
-/// The id of something that begins at `at`, in milliseconds since 1970.
+/// A new id for something that begins at `at`, in milliseconds since 1970.
 pub fn new_id(at: i64) -> Result<RunId> {
     store::new_id(at, 0)
 }
 
-/// The file that a run's journal is in.
+/// The path of a run's journal.
 pub fn path(folder: &RunFolder) -> PathBuf {
     folder.path.join(FILE)
 }
 
-/// Whether some process works on the run now.
+/// Whether a process works on the run now.
 pub fn is_busy(folder: &RunFolder) -> bool {
     File::open(folder.path.join(LOCK)).is_ok_and(|file| file.try_lock_shared().is_err())
 }
@@ -221,12 +268,15 @@ fn lock(folder: &RunFolder) -> Result<File> {
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            // Whoever asks whether the run is busy holds the lock for a moment.
+            // `is_busy` holds the lock for a moment.
             Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(LOCK_POLL),
             Err(TryLockError::WouldBlock) => {
-                return Err(Failure::environment(format!("another redgreen is at work on run {}", folder.id))
-                    .next(format!("redgreen status {}", folder.id))
-                    .into());
+                return Err(Failure::environment(format!(
+                    "another redgreen process is working on run {}",
+                    folder.id
+                ))
+                .next(format!("redgreen status {}", folder.id))
+                .into());
             }
             Err(TryLockError::Error(error)) => {
                 return Err(error).with_context(|| format!("take lock {}", path.display()));
@@ -235,7 +285,7 @@ fn lock(folder: &RunFolder) -> Result<File> {
     }
 }
 
-/// All whole lines, and the length of the file up to the end of the last one.
+/// All complete lines, and the length of the file up to the last one.
 fn read_lines(file: &mut File, path: &Path) -> Result<(Vec<Line>, u64)> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))
@@ -248,10 +298,13 @@ fn read_lines(file: &mut File, path: &Path) -> Result<(Vec<Line>, u64)> {
         match parsed {
             Some(Ok(line)) if line.version <= VERSION => lines.push(line),
             Some(Ok(line)) => return Err(newer(path, line.version)),
-            // Only the end may be torn; a broken line in the middle means that the file was tampered with.
+            // Only the end may be incomplete; a broken line in the middle means that the file was
+            // modified.
             None => break,
             Some(Err(_)) if whole + raw.len() as u64 == bytes.len() as u64 => break,
-            Some(Err(error)) => return Err(damaged(path, lines.len() as u64 + 1, &error.to_string())),
+            Some(Err(error)) => {
+                return Err(damaged(path, lines.len() as u64 + 1, &error.to_string()));
+            }
         }
         whole += raw.len() as u64;
     }
@@ -267,7 +320,11 @@ fn replay(lines: &[Line], path: &Path) -> Result<Option<State>> {
             Some(state) => state.apply(event, line.at / 1000),
         };
         state = Some(next.map_err(|illegal| {
-            damaged(path, line.seq, &format!("{} cannot happen while {}", illegal.event, illegal.situation))
+            damaged(
+                path,
+                line.seq,
+                &format!("{} cannot happen while {}", illegal.event, illegal.situation),
+            )
         })?);
     }
     Ok(state)
@@ -278,15 +335,20 @@ fn damaged(path: &Path, line: u64, why: &str) -> anyhow::Error {
     let id = folder.file_name().unwrap_or_default().to_string_lossy();
     Failure::environment(format!("the journal {} is damaged in line {line}", path.display()))
         .evidence(why.to_owned())
-        .evidence("the commits and notes of the run are in git and are not affected; it can go on from its last note")
+        .evidence(
+            "the commits and notes of the run are in git and are not affected; it can continue from its last note",
+        )
         .next(format!("mv {} ~/{id}.damaged, then: redgreen resume {id}", in_quotes(&folder.to_string_lossy())))
         .into()
 }
 
 fn newer(path: &Path, version: u32) -> anyhow::Error {
-    Failure::environment(format!("the journal {} was written by a newer redgreen (version {version})", path.display()))
-        .next("redgreen --version, and update")
-        .into()
+    Failure::environment(format!(
+        "the journal {} was written by a newer redgreen (version {version})",
+        path.display()
+    ))
+    .next("redgreen --version, and update")
+    .into()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! redgreen, the program. `cli` is the face, `ops` the list of verbs, `engine` where mind and hands meet; everything
-//! below acts and never decides. `docs/ARCHITECTURE.md` shows the house.
+//! redgreen, the program. `cli` is the face, `ops` the list of verbs, `engine` where mind and hands
+//! meet; everything below acts and never decides. `docs/ARCHITECTURE.md` shows the house.
 
 pub mod agent;
 pub mod cli;
@@ -12,8 +12,10 @@ pub mod git;
 pub mod guard;
 pub mod journal;
 pub mod ops;
+pub mod platform;
 pub mod private;
 pub mod process;
+pub mod queue;
 pub mod room;
 pub mod runner;
 pub mod sandbox;

@@ -1,5 +1,5 @@
-//! The verbs, each in a file of its own. Every face calls these and nothing below them; they give back values and print
-//! nothing.
+//! The commands, one file each. All interfaces call these and nothing below them. They return
+//! values and print nothing.
 
 pub mod agents;
 pub mod bench;
@@ -11,6 +11,7 @@ pub mod decide;
 pub mod demo;
 pub mod doctor;
 pub mod examples;
+pub mod fleet;
 pub mod history;
 pub mod hook;
 pub mod init;
@@ -18,6 +19,7 @@ pub mod judge;
 pub mod mcp;
 pub mod notes;
 pub mod notify;
+pub mod pause;
 pub mod plan;
 pub mod push;
 pub mod reject;
@@ -30,13 +32,16 @@ pub mod say;
 pub mod schema;
 pub mod session;
 pub mod status;
+pub mod submit;
 pub mod test;
 pub mod trust;
+pub mod ui;
 pub mod unblock;
 pub mod undo;
 pub mod verify;
 pub mod watch;
 pub mod why;
+pub mod work;
 
 use std::fs;
 use std::io::ErrorKind;
@@ -59,10 +64,10 @@ use crate::journal::{self, KillAt, RunFolder, Store};
 use crate::process::Stop;
 use crate::runner;
 
-/// How a run is begun.
+/// The command that starts a run.
 pub const BEGIN: &str = "redgreen run \"<what to build>\"";
 
-/// Where a run stands after a verb has worked on it.
+/// The state of a run after a command worked on it.
 #[derive(Debug)]
 pub struct Stopped {
     pub outcome: Outcome,
@@ -70,7 +75,7 @@ pub struct Stopped {
     pub folder: RunFolder,
 }
 
-/// Opens the repository that holds `start`, with its settings.
+/// Opens the repository that contains `start`, with its settings.
 pub fn open(start: &Path, environment: Environment, stop: &Stop) -> Result<Project> {
     let git = Git::open_until(start, stop)?;
     let file = File::read(&git.root, &environment)?;
@@ -80,10 +85,12 @@ pub fn open(start: &Path, environment: Environment, stop: &Stop) -> Result<Proje
     Ok(Project { git, store, file, environment, workshop, stop: stop.clone() })
 }
 
-/// The same for a verb that runs tests, once the user has agreed to that: it is known where the packages of Python are.
+/// The same for a command that runs tests, after the user trusted it: also finds the Python
+/// packages.
 pub fn with_packages(mut project: Project) -> Result<Project> {
     let (root, stop) = (&project.git.root, &project.stop);
-    project.environment.virtual_env = runner::python::environment(root, &project.environment, stop)?;
+    project.environment.virtual_env =
+        runner::python::environment(root, &project.environment, stop)?;
     Ok(project)
 }
 
@@ -93,23 +100,24 @@ impl Stopped {
     }
 }
 
-/// The exit code a run's outcome stands for.
+/// The exit code of an outcome.
 pub fn exit_code(outcome: &Outcome) -> Code {
     match outcome {
         Outcome::Merged => Code::Done,
         Outcome::Aborted | Outcome::GaveUp { .. } | Outcome::NothingDeveloped { .. } => Code::No,
-        Outcome::Waiting | Outcome::Paused { .. } | Outcome::MergeBlocked { .. } | Outcome::Undecided { .. } => {
-            Code::Human
-        }
+        Outcome::Waiting
+        | Outcome::Paused { .. }
+        | Outcome::MergeBlocked { .. }
+        | Outcome::Undecided { .. } => Code::Human,
         Outcome::AgentUnusable { .. } | Outcome::BaselineUnusable { .. } => Code::Environment,
         Outcome::BudgetSpent { .. } => Code::Budget,
         Outcome::Interrupted => Code::Interrupted,
-        // Asked to go back, it went back.
+        // The rollback was requested, so it succeeded.
         Outcome::RolledBack { .. } => Code::Done,
     }
 }
 
-/// The run a verb means: the one that is named, or the only one that is not over.
+/// The run of a command: the named one, or the only open one.
 fn pick(project: &Project, named: Option<&str>) -> Result<RunFolder> {
     if let Some(id) = named {
         return project.store.find(id);
@@ -122,24 +130,32 @@ fn pick(project: &Project, named: Option<&str>) -> Result<RunFolder> {
     match (open.pop(), open.is_empty()) {
         (Some(only), true) => Ok(only),
         (Some(last), false) => {
-            let failure = Failure::usage(format!("{} runs are open here; name one", open.len() + 1));
-            let failure = open.iter().fold(failure, |failure, run| failure.evidence(run.id.clone()));
+            let failure = Failure::usage(format!("{} runs are open; name one", open.len() + 1));
+            let failure =
+                open.iter().fold(failure, |failure, run| failure.evidence(run.id.clone()));
             Err(failure.evidence(last.id).next("redgreen status").into())
         }
-        (None, _) if project.store.latest().is_none() => Err(Failure::usage("there is no run here yet")
-            .evidence("neither an open run nor a handoff note was found")
-            .next(BEGIN)
-            .into()),
-        (None, _) => Err(Failure::usage("no run is open here").next(BEGIN).into()),
+        (None, _) if project.store.latest().is_none() => {
+            Err(Failure::usage("this repository has no run yet")
+                .evidence("found no open run and no handoff note")
+                .next(BEGIN)
+                .into())
+        }
+        (None, _) => Err(Failure::usage("no run is open").next(BEGIN).into()),
     }
 }
 
-/// The agents of a run: what the command line names, then what the run began with, then the settings.
+/// The agents of a run: from the command line, then from the start of the run, then from the
+/// settings.
 ///
-/// With them go their names, settled, and what is to be said about who was taken where nobody was named. Agents start
-/// programs and open files that the settings name, so a project that the user has not agreed to has none, also for who
-/// only wants to know.
-fn team(project: &Project, flags: &Choice, folder: Option<&RunFolder>) -> Result<(Team, Choice, Option<String>)> {
+/// Also returns their final names, and a remark about a default agent. Agents start programs and
+/// open files that the settings name, so a project that the user does not trust has none, even for
+/// commands that only look.
+fn team(
+    project: &Project,
+    flags: &Choice,
+    folder: Option<&RunFolder>,
+) -> Result<(Team, Choice, Option<String>)> {
     trust::check(&project.git.root, &project.environment)?;
     let kept = folder.map(kept_choice).transpose()?.unwrap_or_default();
     let configured = Choice::configured(&project.file, &project.environment, &project.git.root);
@@ -154,11 +170,13 @@ fn team(project: &Project, flags: &Choice, folder: Option<&RunFolder>) -> Result
     Ok((choice.team(&ground)?, choice, remark))
 }
 
-/// What a run began with. Its script is its own copy: the file may have changed since.
+/// The agents that the run started with. Its script is a copy, because the file may have changed.
 fn kept_choice(folder: &RunFolder) -> Result<Choice> {
     let path = folder.choice();
     let mut choice: Choice = match fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("read {}", path.display()))?,
+        Ok(bytes) => {
+            serde_json::from_slice(&bytes).with_context(|| format!("read {}", path.display()))?
+        }
         Err(error) if error.kind() == ErrorKind::NotFound => Choice::default(),
         Err(error) => return Err(error).with_context(|| format!("read {}", path.display())),
     };
@@ -166,21 +184,21 @@ fn kept_choice(folder: &RunFolder) -> Result<Choice> {
     Ok(choice)
 }
 
-fn kill_at(project: &Project) -> Result<Option<KillAt>> {
-    let Some(text) = &project.environment.kill_at else { return Ok(None) };
+fn kill_at(environment: &Environment) -> Result<Option<KillAt>> {
+    let Some(text) = &environment.kill_at else { return Ok(None) };
     match KillAt::parse(text) {
         Some(kill_at) => Ok(Some(kill_at)),
         None => Err(Failure::usage(format!("REDGREEN_KILL_AT is {text:?}"))
-            .evidence("it has to be before:N or after:N, N counting the journalled effects from 1")
+            .evidence("expected before:N or after:N, where N counts effects from 1")
             .next("unset REDGREEN_KILL_AT")
             .into()),
     }
 }
 
-/// The state of a run, without taking part in it.
+/// The state of a run, read without locking it.
 fn state_of(folder: &RunFolder) -> Result<State> {
     journal::read(folder)?.0.ok_or_else(|| {
-        Failure::environment(format!("run {} never began", folder.id))
+        Failure::environment(format!("run {} never started", folder.id))
             .next(format!("redgreen abort {}", folder.id))
             .into()
     })

@@ -1,5 +1,5 @@
-//! The one door to other programs: started in a process group of their own, with bounded time and bounded output, and
-//! gone with all their children when they are done or we are.
+//! The only module that starts other programs: in their own process group, with limited time and
+//! output. All their children are killed when they end or we do.
 
 mod keyboard;
 mod pipes;
@@ -23,21 +23,21 @@ use redgreen_core::text::shell_word;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 pub use suites::{AtWork, SuiteAtWork};
 
-/// How long a process may take to end after SIGTERM before SIGKILL follows.
+/// The time between SIGTERM and SIGKILL.
 const TERM_GRACE: Duration = Duration::from_millis(500);
-/// How long we wait for the rest of the output once the program itself has ended: a child that left the process group
-/// may keep the pipe open for ever.
+/// How long to wait for the rest of the output after the program ended: a child that left the
+/// process group may keep the pipe open forever.
 const DRAIN_GRACE: Duration = Duration::from_millis(300);
-/// How often a running program is checked against its time limit and the user's Ctrl-C.
+/// The interval of checking the time limit and Ctrl-C.
 const POLL: Duration = Duration::from_millis(25);
-/// How soon we look again at a program that has closed its pipes; the pause grows up to the one above.
+/// The first pause while waiting for a program that closed its pipes. It doubles up to `POLL`.
 const NAP_MIN: Duration = Duration::from_micros(100);
-/// How long a program may take to end by itself once nothing more is wanted of it.
+/// How long a program may take to end by itself after the listener is done.
 const DONE_GRACE: Duration = Duration::from_secs(3);
-/// How long a program that is spoken with may take to heed the word that it is to stop.
+/// How long a program may take to react to a cancellation message.
 const HEED_GRACE: Duration = Duration::from_millis(300);
 
-/// A program about to be started. Nothing is inherited by accident: stdin is empty unless given.
+/// A program to start. It inherits nothing by accident: stdin is empty unless given.
 #[derive(Clone, Debug)]
 pub struct Program {
     name: OsString,
@@ -48,106 +48,107 @@ pub struct Program {
     stdin: Vec<u8>,
 }
 
-/// What a program knows of our own environment.
+/// Whether a program inherits our environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Inherits {
     Everything,
     Nothing,
 }
 
-/// How much a program may take.
+/// The resource limits of a program.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub wall: Duration,
-    /// Kept of each of stdout and stderr: the first and the last half of this; the middle is dropped.
+    /// The limit for each of stdout and stderr. Keeps the first and the last half and drops the
+    /// middle.
     pub output_bytes_max: usize,
 }
 
-/// How a program ended and what it printed.
 #[derive(Debug)]
 pub struct Output {
     pub exit: Exit,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
-    /// Something was printed beyond the limit and is gone.
+    /// Whether output beyond the limit was dropped.
     pub cut: bool,
     pub wall: Duration,
 }
 
-/// What is heard of a program while it runs.
+/// An event of a running program.
 #[derive(Clone, Copy, Debug)]
 pub enum Heard<'a> {
-    /// A line of its standard output; of one without end, only its beginning.
+    /// A line of stdout. If not `whole`, it is truncated.
     Line { text: &'a [u8], whole: bool },
-    /// Nothing, for a moment: told again and again to who speaks with it, and may have something to say.
+    /// No output for a moment. Sent repeatedly, so that the listener can send input.
     Silence,
-    /// Its time is up, or the user wants to stop: it will be ended.
+    /// The time is up, or the user asked to stop. The program is about to be killed.
     Unwanted,
 }
 
-/// What is done about something that was heard.
+/// The reaction to an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     Nothing,
-    /// Goes to its standard input.
+    /// Bytes for the program's stdin.
     Say(Vec<u8>),
-    /// Nothing more is wanted of it: its input is closed, and if it does not end by itself, it is ended.
+    /// Closes stdin. The program is killed if it does not end by itself.
     Done,
 }
 
-/// Whoever listens to a program, and may answer it.
+/// Receives events and may answer.
 pub type Listener<'a> = &'a mut dyn FnMut(Heard<'_>) -> Answer;
 
-/// Whoever sees all that a program writes to its standard output, as it comes.
+/// Receives all bytes of stdout as they arrive.
 pub type Watcher<'a> = &'a mut dyn FnMut(&[u8]);
 
-/// What goes on with a program while it runs.
+/// What happens to the output while a program runs.
 pub enum Attention<'a> {
-    /// Its output is looked at when it is over.
+    /// It is collected until the end.
     None,
-    /// Its output is looked at as it comes.
+    /// It is passed on as it arrives.
     Watching(Watcher<'a>),
-    /// It is listened to; its input ends with what it was started with.
+    /// It is passed on by line. Stdin ends after the given input.
     Listening(Listener<'a>),
-    /// It is spoken with; its input stays open until the listener is done.
+    /// It is passed on by line. Stdin stays open until the listener is done.
     Speaking(Listener<'a>),
 }
 
-/// The user's wish to stop, shared by everything that waits.
+/// The user's request to stop, shared by everything that waits.
 #[derive(Clone, Debug, Default)]
 pub struct Stop(Arc<Wish>);
 
 #[derive(Debug, Default)]
 struct Wish {
     requested: AtomicBool,
-    /// The process groups at work now, so that they can be ended at once.
+    /// The running process groups, so that they can be killed at once.
     groups: Mutex<Vec<Pid>>,
-    /// The test suites at work now.
+    /// The running test suites.
     suites: Mutex<Vec<Arc<SuiteAtWork>>>,
-    /// Who stops this one by stopping itself.
+    /// The parent, whose request also stops this one.
     above: Option<Stop>,
 }
 
-/// The user pressed Ctrl-C while a program ran; it was killed.
+/// The user pressed Ctrl-C while a program ran, which was killed.
 #[derive(Debug)]
 pub struct Interrupted;
 
 impl Stop {
-    /// Asks everything that waits to come to a clean end.
+    /// Asks everything that waits to stop cleanly.
     pub fn request(&self) {
         self.0.requested.store(true, Ordering::Relaxed);
     }
 
     pub fn requested(&self) -> bool {
-        self.0.requested.load(Ordering::Relaxed) || self.0.above.as_ref().is_some_and(Self::requested)
+        self.0.requested.load(Ordering::Relaxed)
+            || self.0.above.as_ref().is_some_and(Self::requested)
     }
 
-    /// For a part of the work, which can be stopped alone, and is stopped with the whole.
+    /// For a part of the work that can be stopped separately, and stops with the whole.
     pub fn part(&self) -> Self {
         Self(Arc::new(Wish { above: Some(self.clone()), ..Wish::default() }))
     }
 
-    /// Kills every program at work, without asking it to end first.
+    /// Kills every running program without SIGTERM.
     pub fn kill_all(&self) {
         if let Ok(groups) = self.0.groups.lock() {
             for group in groups.iter() {
@@ -156,20 +157,24 @@ impl Stop {
         }
     }
 
-    /// The most memory that a program at work ever held, without what it started; absent where the system does not tell.
+    /// The peak memory of a running program without its children; `None` if the system does not
+    /// report it.
     pub fn peak_memory_at_work(&self) -> Option<u64> {
         let groups = self.0.groups.lock().ok()?;
-        groups.iter().filter_map(|group| memory(&group.as_raw_nonzero().to_string(), "VmHWM:")).max()
+        groups
+            .iter()
+            .filter_map(|group| memory(&group.as_raw_nonzero().to_string(), "VmHWM:"))
+            .max()
     }
 
-    /// The memory that the programs at work hold now, each with all that is in its process group.
+    /// The current memory of all running programs with their process groups.
     pub fn memory_at_work(&self) -> Option<u64> {
         let groups = self.0.groups.lock().ok()?.clone();
         let processes = std::fs::read_dir("/proc").ok()?.flatten();
         let members = processes.filter_map(|entry| {
             let process = entry.file_name().into_string().ok()?;
             let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
-            // Its own name, in parentheses, may hold anything.
+            // The process name, in parentheses, can contain anything.
             let group: i32 = stat.rsplit_once(')')?.1.split_whitespace().nth(2)?.parse().ok()?;
             groups.iter().any(|known| known.as_raw_nonzero().get() == group).then_some(process)
         });
@@ -194,7 +199,7 @@ impl Stop {
         }
     }
 
-    /// Waits, unless the user wants to stop.
+    /// Sleeps unless the user asks to stop.
     pub fn sleep(&self, time: Duration) -> Result<()> {
         let end = Instant::now() + time;
         loop {
@@ -244,7 +249,7 @@ impl Program {
         }
     }
 
-    /// A line for the shell, as a user configures it.
+    /// A shell command, as configured by the user.
     pub fn shell(line: &str) -> Self {
         Self::new("sh").args(["-c", line])
     }
@@ -279,14 +284,14 @@ impl Program {
         self
     }
 
-    /// Inherits nothing: only what was and will be said with `env`.
+    /// Inherits nothing: only variables set with `env`.
     #[must_use]
     pub fn env_clear(mut self) -> Self {
         self.inherits = Inherits::Nothing;
         self
     }
 
-    /// The same program, in the same place and surroundings, started by another: `wrapper… name args…`.
+    /// The same program started through a wrapper: `wrapper… name args…`.
     #[must_use]
     pub fn through<I: IntoIterator<Item = S>, S: Into<OsString>>(&self, wrapper: I) -> Self {
         let own = std::iter::once(&self.name).chain(&self.args).cloned();
@@ -301,36 +306,49 @@ impl Program {
         self
     }
 
-    /// The folder it is started in, if it is not our own.
+    /// The working directory, if set.
     pub fn folder(&self) -> Option<&Path> {
         self.cwd.as_deref()
     }
 
     /// The command as a person would type it.
     pub fn line(&self) -> String {
-        std::iter::once(&self.name).chain(&self.args).map(|word| quote(word)).collect::<Vec<_>>().join(" ")
+        std::iter::once(&self.name)
+            .chain(&self.args)
+            .map(|word| quote(word))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
-    /// Runs the program to its end, its time limit, or the user's Ctrl-C, whichever comes first.
+    /// Runs the program until it ends, its time is up, or the user presses Ctrl-C.
     pub fn output(&self, limits: Limits, stop: &Stop) -> Result<Output> {
         self.attended(limits, stop, Attention::None)
     }
 
-    /// The same for a program that is listened to, or spoken with, while it runs.
-    pub fn attended(&self, limits: Limits, stop: &Stop, attention: Attention<'_>) -> Result<Output> {
+    /// Like `output`, for a program whose output is read, or that gets input, while it runs.
+    pub fn attended(
+        &self,
+        limits: Limits,
+        stop: &Stop,
+        attention: Attention<'_>,
+    ) -> Result<Output> {
         let started = Instant::now();
         let mut child = self.spawn(&attention)?;
         let group = Pid::from_child(&child);
         stop.working(group);
-        let served = Pipes::of(&mut child, &self.stdin, limits.output_bytes_max, attention).and_then(|mut pipes| {
-            let ended = attend(&mut child, &mut pipes, started + limits.wall, stop)?;
-            Ok((pipes, ended))
-        });
-        // Children that outlived their parent go too; an empty group is not an error.
+        let served = Pipes::of(&mut child, &self.stdin, limits.output_bytes_max, attention)
+            .and_then(|mut pipes| {
+                let ended = attend(&mut child, &mut pipes, started + limits.wall, stop)?;
+                Ok((pipes, ended))
+            });
+        // Kill children that outlived their parent. An empty group is not an error.
         kill_process_group(group, Signal::KILL).ok();
         stop.done(group);
         let (mut pipes, (status, exit)) = served?;
-        if stop.requested() && exit != Exit::TimedOut && status.is_none_or(|status| !status.success()) {
+        if stop.requested()
+            && exit != Exit::TimedOut
+            && status.is_none_or(|status| !status.success())
+        {
             return Err(Interrupted.into());
         }
         drain(&mut pipes);
@@ -338,10 +356,13 @@ impl Program {
         Ok(Output { exit, stdout, stderr, cut: stdout_cut || stderr_cut, wall: started.elapsed() })
     }
 
-    /// Gives it our own terminal until it ends, as a person's editor needs it. It stays in our process group: what is
-    /// typed belongs to whoever is in front.
+    /// Gives the program our terminal until it ends, for an editor. It stays in our process group,
+    /// which owns the terminal.
     pub fn on_the_terminal(&self, deadline: Instant) -> Result<Exit> {
-        let mut child = self.command().spawn().with_context(|| format!("start {}", self.name.to_string_lossy()))?;
+        let mut child = self
+            .command()
+            .spawn()
+            .with_context(|| format!("start {}", self.name.to_string_lossy()))?;
         while Instant::now() < deadline {
             if let Some(status) = child.try_wait().context("wait for a program")? {
                 return Ok(exit_of(status));
@@ -360,21 +381,27 @@ impl Program {
         command.spawn().with_context(|| format!("start {}", self.name.to_string_lossy()))
     }
 
-    /// Where a name leads by the PATH that the program is given. With a PATH of its own and a mere name, our whole memory
-    /// would be copied to start it.
+    /// Resolves a program name with the PATH that the program is given. If the standard library did
+    /// this, it would fork and copy our memory instead of using `posix_spawn`.
     fn place(&self) -> Option<PathBuf> {
         let is_path = self.name.as_encoded_bytes().contains(&b'/');
-        let path = self.env.iter().rev().find(|(name, _)| name == "PATH").and_then(|(_, value)| value.as_ref())?;
+        let path = self
+            .env
+            .iter()
+            .rev()
+            .find(|(name, _)| name == "PATH")
+            .and_then(|(_, value)| value.as_ref())?;
         let is_program = |file: &PathBuf| {
-            file.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+            file.metadata()
+                .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
         };
-        // What is not absolute is looked for from the program's own folder, by the system.
+        // Relative entries are resolved from the program's own folder by the system.
         let folders = std::env::split_paths(path).take_while(|folder| folder.is_absolute());
         folders.filter(|_| !is_path).map(|folder| folder.join(&self.name)).find(is_program)
     }
 
     fn command(&self) -> std::process::Command {
-        #[expect(clippy::disallowed_methods, reason = "this is the door")]
+        #[expect(clippy::disallowed_methods, reason = "`process` starts programs")]
         let mut command = match self.place() {
             Some(place) => std::process::Command::new(place),
             None => std::process::Command::new(&self.name),
@@ -384,7 +411,7 @@ impl Program {
             command.env_clear();
         }
         if let Some(folder) = &self.cwd {
-            // A stale PWD makes some programs work in the folder we were started from.
+            // With a stale PWD some programs work in the folder we were started from.
             command.current_dir(folder).env("PWD", folder);
         }
         for (name, value) in &self.env {
@@ -397,13 +424,20 @@ impl Program {
     }
 }
 
-/// The most memory this process ever held; absent where the system does not tell.
+/// From here on we are asked to stop when the thread that started us is gone. Only Linux can;
+/// elsewhere we go on.
+pub fn end_with_parent() {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(Signal::TERM)).ok();
+}
+
+/// The peak memory of this process; `None` if the system does not report it.
 pub fn peak_memory_bytes() -> Option<u64> {
     memory("self", "VmHWM:")
 }
 
-/// The time that processors worked for us, or for programs of ours that have ended, in hundredths of a second; absent
-/// where the system does not tell.
+/// The CPU time of this process or of its ended children, with a resolution of 10 ms; `None` if the
+/// system does not report it.
 pub fn cpu_time(whose: Whose) -> Option<Duration> {
     const TICK_MS: u64 = 10;
     let before = match whose {
@@ -411,8 +445,9 @@ pub fn cpu_time(whose: Whose) -> Option<Duration> {
         Whose::Children => 13,
     };
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // Our own name, in parentheses, may hold anything.
-    let mut numbers = stat.rsplit_once(')')?.1.split_whitespace().skip(before).map(str::parse::<u64>);
+    // The process name, in parentheses, can contain anything.
+    let mut numbers =
+        stat.rsplit_once(')')?.1.split_whitespace().skip(before).map(str::parse::<u64>);
     let ticks = numbers.next()?.ok()?.saturating_add(numbers.next()?.ok()?);
     Some(Duration::from_millis(ticks.saturating_mul(TICK_MS)))
 }
@@ -423,12 +458,12 @@ pub enum Whose {
     Children,
 }
 
-/// From here on the peak is counted anew; whether the system does so.
+/// Resets the peak memory counter. Returns whether the system supports it.
 pub fn peak_memory_restart() -> bool {
     std::fs::write("/proc/self/clear_refs", "5").is_ok()
 }
 
-/// How much more memory than before this process held at most while it did some work.
+/// How much the memory of this process grew at most during some work.
 pub fn peak_memory_during(work: impl FnOnce()) -> Option<Peak> {
     let counts = peak_memory_restart();
     let before = memory("self", "VmRSS:");
@@ -437,10 +472,9 @@ pub fn peak_memory_during(work: impl FnOnce()) -> Option<Peak> {
     Some(Peak { more: whole.saturating_sub(before?), whole })
 }
 
-/// The most memory that was held at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Peak {
-    /// Than before.
+    /// The growth.
     pub more: u64,
     pub whole: u64,
 }
@@ -452,14 +486,16 @@ fn memory(process: &str, name: &str) -> Option<u64> {
     Some(kibibytes << 10)
 }
 
-/// Kills every program that was started with this in its environment, and its children: those of a process of ours that
-/// was killed itself, and could not see to it. Only Linux tells; elsewhere they live on.
+/// Kills every program with this variable in its environment, and its children. For programs of a
+/// killed redgreen process. Works only on Linux.
 pub fn kill_marked(name: &str, value: &str) {
     let mark = format!("{name}={value}");
     for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let pid = entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
-        let marked = std::fs::read(entry.path().join("environ"))
-            .is_ok_and(|environ| environ.split(|byte| *byte == 0).any(|setting| setting == mark.as_bytes()));
+        let pid =
+            entry.file_name().to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+        let marked = std::fs::read(entry.path().join("environ")).is_ok_and(|environ| {
+            environ.split(|byte| *byte == 0).any(|setting| setting == mark.as_bytes())
+        });
         if let (Some(pid), true) = (pid, marked) {
             kill_process(pid, Signal::KILL).ok();
         }
@@ -470,7 +506,8 @@ fn quote(word: &OsStr) -> String {
     shell_word(&word.to_string_lossy()).into_owned()
 }
 
-/// Serves the program until it has ended; ends it, and all its children, when its time is up or the user wants to stop.
+/// Serves the program until it ends. Kills it and its children when its time is up or the user asks
+/// to stop.
 fn attend(
     child: &mut Child,
     pipes: &mut Pipes<'_, '_>,
@@ -481,9 +518,15 @@ fn attend(
     if let Some(status) = until_ended(child, pipes, deadline, &|| stop.requested())? {
         return Ok((Some(status), exit_of(status)));
     }
-    let exit = if Instant::now() >= deadline { Exit::TimedOut } else { Exit::Signal(Signal::TERM.as_raw()) };
+    let exit = if Instant::now() >= deadline {
+        Exit::TimedOut
+    } else {
+        Exit::Signal(Signal::TERM.as_raw())
+    };
     pipes.tell(Heard::Unwanted);
-    if pipes.is_listened_to() && until_ended(child, pipes, Instant::now() + HEED_GRACE, &|| false)?.is_some() {
+    if pipes.have_listener()
+        && until_ended(child, pipes, Instant::now() + HEED_GRACE, &|| false)?.is_some()
+    {
         return Ok((None, exit));
     }
     for signal in [Signal::TERM, Signal::KILL] {
@@ -502,7 +545,7 @@ fn exit_of(status: ExitStatus) -> Exit {
     }
 }
 
-/// `None` when the program has not ended by the deadline, or when it is no longer wanted.
+/// `None` if the program did not end before the deadline, or was cancelled.
 fn until_ended(
     child: &mut Child,
     pipes: &mut Pipes<'_, '_>,
@@ -525,14 +568,14 @@ fn until_ended(
             nap = (2 * nap).min(POLL);
         } else {
             pipes.serve(POLL.min(left));
-            if pipes.are_spoken_through() {
+            if pipes.stay_open() {
                 pipes.tell(Heard::Silence);
             }
         }
     }
 }
 
-/// Reads what is still in the pipes once the program has ended.
+/// Reads the rest of the output after the program ended.
 fn drain(pipes: &mut Pipes<'_, '_>) {
     let deadline = Instant::now() + DRAIN_GRACE;
     while !pipes.are_closed() {

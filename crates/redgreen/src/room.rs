@@ -1,7 +1,8 @@
-//! The clean room: a tree laid out fresh from its stored bytes, in surroundings that only we decide on, for the run that
-//! a verdict rests on. No hook, filter, attribute or configuration of the repository has a say in it.
+//! The clean room: a tree written from its stored objects into an environment that only we control,
+//! for the runs that decide a verdict. Hooks, filters, attributes and configuration of the
+//! repository have no effect.
 //!
-//! It acts and lists what it saw in `RoomFacts`; what that means is decided elsewhere.
+//! It only reports facts in `RoomFacts`; they are judged elsewhere.
 
 mod answers;
 mod compose;
@@ -39,18 +40,19 @@ use compose::Overlay;
 use layout::Layout;
 use manifest::Manifest;
 
-/// At once, in a room; a runaway is stopped here, not by the machine.
+/// The maximum number of processes in a room. Stops a runaway program before it affects the
+/// machine.
 const PROCESSES_MAX: u32 = 4096;
 
-/// Where Go's part of the build output is.
+/// The name of Go's build cache.
 pub const GO_CACHE: &str = "go";
 
-/// What a room is made of.
+/// The inputs of a room.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The tree accepted last; what differs from it is the candidate's doing. None: everything is.
+    /// The last accepted tree. Differences are attributed to the candidate. `None`: everything is.
     pub base: Option<String>,
-    /// Paths that are taken from another tree, absent where they are not in there.
+    /// Paths taken from another tree. If they do not exist there, they are removed.
     pub frozen: Vec<Frozen>,
     /// Paths that are left out.
     pub removed: Vec<PathBuf>,
@@ -59,67 +61,67 @@ pub struct Options {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frozen {
     pub tree: String,
-    /// A file, or a folder with all that is in it.
+    /// A file, or a folder with its content.
     pub path: PathBuf,
 }
 
-/// What a room stands in.
+/// The environment of a room.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     pub tools: Tools,
     pub dependencies: Dependencies,
-    /// The user's home, repositories, our own state: not there for who works in the room.
+    /// The user's home, repositories and our own state, which programs in the room cannot see.
     pub hidden: Vec<PathBuf>,
-    /// What is installed here: seen although it lies in something hidden.
+    /// Installed software that stays visible inside hidden folders.
     pub shown: Vec<PathBuf>,
     pub cargo_home: Option<PathBuf>,
     pub rustup_home: Option<PathBuf>,
-    /// Packages that tools keep for all projects.
+    /// Package caches that tools share between projects.
     pub stores: Vec<Store>,
-    /// Build output; see `build_folder`.
+    /// Build output, see `build_folder`.
     pub build: Option<PathBuf>,
-    /// Folders of the checkout, from its root, that Python imports from; see [`editable`].
+    /// Folders of the checkout, relative to its root, that Python imports from; see [`editable`].
     pub editable: Vec<PathBuf>,
 }
 
-/// What was seen while a room was made and used.
+/// What was observed while creating and using a room.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoomFacts {
-    /// The candidate; its files hash to this name.
+    /// The candidate's tree id, verified against its files.
     pub tree: String,
-    /// The tree of what was really laid out.
+    /// The tree of the files in the room.
     pub laid_out: String,
     pub dropped: Vec<Dropped>,
-    /// Where the candidate differed from a frozen path.
+    /// Frozen paths that the candidate changed.
     pub frozen: Vec<PathBuf>,
-    /// New modules that would be imported in place of a part of the runner.
+    /// New modules that would shadow a part of the test runner.
     pub planted: Vec<PathBuf>,
-    /// Files that tell tools what to do.
+    /// Configuration files of tools.
     pub configuration: Vec<Configuration>,
-    /// They are empty folders in the room.
+    /// Submodules, which are empty folders in the room.
     pub submodules: Vec<PathBuf>,
-    /// Files that stand in for large ones kept elsewhere (Git LFS).
+    /// Git LFS pointer files.
     pub pointers: Vec<PathBuf>,
     pub tools: Vec<(String, PathBuf)>,
-    /// How many files were written to make the room what it is; the others were there already.
+    /// The number of files written. Unchanged files are not written again.
     pub written: usize,
 }
 
-/// A folder with a tree in it, ready to run programs in.
+/// A folder with a tree, in which programs run.
 #[derive(Debug)]
 pub struct Room {
     place: PathBuf,
     layout: Layout,
     surroundings: Surroundings,
-    /// Trees that were read and checked.
+    /// Trees that were read and verified.
     known: Vec<(String, Arc<Manifest>)>,
-    /// Packages are in place since the tree was laid out.
+    /// Whether packages are in place since the tree was written.
     placed: Mutex<bool>,
     pub facts: RoomFacts,
 }
 
 impl Room {
-    /// Lays out a tree in `place`, a folder of ours that does not exist yet or holds an older room.
+    /// Writes a tree to `place`, a folder of ours that does not exist or contains an older room.
     pub fn materialise(
         git: &Git,
         tree: &str,
@@ -136,7 +138,12 @@ impl Room {
         if let Some(build) = &surroundings.build {
             fs::create_dir_all(build).with_context(|| format!("create {}", build.display()))?;
         }
-        let packages = surroundings.dependencies.folders.iter().filter_map(|folder| folder.place.clone()).collect();
+        let packages = surroundings
+            .dependencies
+            .folders
+            .iter()
+            .filter_map(|folder| folder.place.clone())
+            .collect();
         let layout = Layout::new(place.join("tree"), packages).with_context(act)?;
         let mut room = Self {
             place,
@@ -150,8 +157,8 @@ impl Room {
         Ok(room)
     }
 
-    /// Makes it the room of another tree. Only files that differ, or that a run changed, are written again; what a run
-    /// left behind is removed.
+    /// Changes the room to another tree. Writes only files that differ or that a run changed, and
+    /// removes what a run left behind.
     pub fn change_to(&mut self, git: &Git, tree: &str, options: &Options) -> Result<()> {
         let candidate = self.read(git, tree)?;
         let base = options.base.as_deref().map(|base| self.read(git, base)).transpose()?;
@@ -173,7 +180,8 @@ impl Room {
         let mut dropped = composed.dropped;
         dropped.extend(laid.covered.into_iter().map(|path| Dropped { path, why: Why::InTheWay }));
         dropped.extend(laid.links_out.into_iter().map(|path| Dropped { path, why: Why::LinkOut }));
-        let tools = self.surroundings.tools.found.iter().map(|tool| (tool.name.clone(), tool.path.clone()));
+        let tools =
+            self.surroundings.tools.found.iter().map(|tool| (tool.name.clone(), tool.path.clone()));
         self.facts = RoomFacts {
             tree: tree.to_owned(),
             laid_out: manifest::tree_id(self.layout.files(), tree.len()),
@@ -208,31 +216,37 @@ impl Room {
         self.place.join("tmp")
     }
 
-    /// Forgets what programs left in `$TMPDIR`.
+    /// Empties `$TMPDIR`.
     pub fn clear_scratch(&self) -> Result<()> {
         let (place, act) = (self.scratch(), || "clear the room's temporary folder");
         crate::git::remove_folder(&place).with_context(act)?;
         fs::create_dir(&place).with_context(act)
     }
 
-    /// Its folders beside the tree, and what they are called in it.
+    /// The folders besides the tree, with the names under which programs know them.
     pub fn folders(&self) -> Vec<(PathBuf, &'static str)> {
         let own = [(self.place.join("home"), "$HOME"), (self.scratch(), "$TMPDIR")];
-        own.into_iter().chain(self.build().map(|build| (build.to_owned(), "$CARGO_TARGET_DIR"))).collect()
+        own.into_iter()
+            .chain(self.build().map(|build| (build.to_owned(), "$CARGO_TARGET_DIR")))
+            .collect()
     }
 
     pub fn build(&self) -> Option<&Path> {
         self.surroundings.build.as_deref()
     }
 
-    /// Where the room has what an environment imports from the checkout.
+    /// The folders of the room that an environment imports from.
     pub fn imports(&self) -> Vec<PathBuf> {
-        // Components, for a path that ends with a slash is another one to Python.
-        let inside = self.surroundings.editable.iter().map(|below| self.folder().join(below).components().collect());
+        // Collect the components: to Python a path with a trailing slash is a different one.
+        let inside = self
+            .surroundings
+            .editable
+            .iter()
+            .map(|below| self.folder().join(below).components().collect());
         inside.collect()
     }
 
-    /// What a program in the room knows, and all it knows.
+    /// The complete environment of a program in the room.
     pub fn environment(&self) -> Vec<(OsString, OsString)> {
         let around = &self.surroundings;
         let mut all: Vec<(&str, OsString)> = vec![
@@ -251,15 +265,17 @@ impl Room {
             Way::Named(variable) => Some((variable, store.from.clone().into())),
             Way::Linked | Way::Laid => None,
         }));
-        // Without one, Go would compile its own library for every verdict.
+        // Without a cache, Go would compile its standard library for every verdict.
         let go = around.build.as_ref().filter(|_| around.tools.get("go").is_some());
         all.extend(go.map(|build| ("GOCACHE", build.join(GO_CACHE).into())));
         if around.tools.get("java").is_some() {
             all.extend(home::java(&self.place.join("home")));
         }
         if let Some(cargo) = around.tools.get("cargo") {
-            // By name, or a proxy that comes first on a test's own PATH would be asked which compiler to use.
-            for (name, program) in [("CARGO", "cargo"), ("RUSTC", "rustc"), ("RUSTDOC", "rustdoc")] {
+            // By absolute path: a rustup proxy that comes first on a test's PATH would choose
+            // another compiler.
+            for (name, program) in [("CARGO", "cargo"), ("RUSTC", "rustc"), ("RUSTDOC", "rustdoc")]
+            {
                 let program = cargo.path.with_file_name(program);
                 all.extend(program.is_file().then(|| (name, program.into())));
             }
@@ -267,37 +283,48 @@ impl Room {
         all.into_iter().map(|(name, value)| (name.into(), value)).collect()
     }
 
-    /// A program in the room: a tool by its absolute path, or a file by the path given.
+    /// A program in the room: a tool by its absolute path, or a file by the given path.
     pub fn program(&self, name: impl AsRef<OsStr>) -> Program {
         let name = name.as_ref();
         let tool = name.to_str().and_then(|name| self.surroundings.tools.get(name));
         let name = tool.map_or_else(|| name.to_owned(), |tool| tool.path.clone().into());
         let program = Program::new(name).env_clear().cwd(self.folder());
-        self.environment().into_iter().fold(program, |program, (name, value)| program.env(name, value))
+        self.environment()
+            .into_iter()
+            .fold(program, |program, (name, value)| program.env(name, value))
     }
 
-    /// A tool that was found before, or a program on what is left of PATH.
+    /// A resolved tool, or a program on the remaining PATH.
     pub fn tool(&self, name: &str) -> Option<PathBuf> {
         let tools = &self.surroundings.tools;
-        let on_path = || tools.path.iter().map(|folder| folder.join(name)).find(|file| file.is_file());
+        let on_path =
+            || tools.path.iter().map(|folder| folder.join(name)).find(|file| file.is_file());
         tools.get(name).map(|tool| tool.path.clone()).or_else(on_path)
     }
 
-    /// Where a path of the room really is: folders of packages are elsewhere.
-    pub fn really(&self, path: &Path) -> PathBuf {
+    /// The real path of a file in the room: package folders are elsewhere.
+    pub fn real_path(&self, path: &Path) -> PathBuf {
         let below = |folder: &DependencyFolder| {
             let inside = path.strip_prefix(self.folder().join(folder.place.as_ref()?)).ok()?;
             Some(folder.from.join(inside))
         };
-        self.surroundings.dependencies.folders.iter().find_map(below).unwrap_or_else(|| path.to_owned())
+        self.surroundings
+            .dependencies
+            .folders
+            .iter()
+            .find_map(below)
+            .unwrap_or_else(|| path.to_owned())
     }
 
-    /// The fence around the room: itself may be changed, what it needs is seen, the user's own is not there.
+    /// The sandbox of the room: the room is writable, its dependencies are visible, the user's
+    /// files are hidden.
     pub fn fence(&self, sandbox: &Sandbox, network: Network) -> Fence {
         let around = &self.surroundings;
-        let mut writable = vec![self.folder().to_owned(), self.place.join("home"), self.place.join("tmp")];
+        let mut writable =
+            vec![self.folder().to_owned(), self.place.join("home"), self.place.join("tmp")];
         writable.extend(around.build.clone());
-        let mut shown: Vec<PathBuf> = around.tools.found.iter().flat_map(|tool| tool.needs.iter().cloned()).collect();
+        let mut shown: Vec<PathBuf> =
+            around.tools.found.iter().flat_map(|tool| tool.needs.iter().cloned()).collect();
         shown.extend(around.shown.iter().cloned());
         shown.extend(around.tools.path.iter().cloned());
         shown.extend(around.cargo_home.iter().flat_map(|home| cargo_parts(home)));
@@ -306,7 +333,12 @@ impl Room {
         let bound = match sandbox.binds() {
             true => present()
                 .filter(|one| !one.is_scribbled_in())
-                .filter_map(|one| Some(Bound { from: one.from.clone(), to: self.folder().join(one.place.as_ref()?) }))
+                .filter_map(|one| {
+                    Some(Bound {
+                        from: one.from.clone(),
+                        to: self.folder().join(one.place.as_ref()?),
+                    })
+                })
                 .collect(),
             false => Vec::new(),
         };
@@ -324,12 +356,17 @@ impl Room {
         }
     }
 
-    /// Runs a program in the room and leaves no process behind: the one call that a judge needs.
-    pub fn run(&self, sandbox: &Sandbox, program: &Program, request: &Request<'_>) -> Result<Fenced> {
+    /// Runs a program in the room and leaves no process behind.
+    pub fn run(
+        &self,
+        sandbox: &Sandbox,
+        program: &Program,
+        request: &Request<'_>,
+    ) -> Result<Fenced> {
         self.attended(sandbox, program, request, Attention::None)
     }
 
-    /// The same for a program whose output is looked at while it runs.
+    /// Like `run`, for a program whose output is read while it runs.
     pub fn attended(
         &self,
         sandbox: &Sandbox,
@@ -346,28 +383,31 @@ impl Room {
         sandbox.attended(&program, &fence, request.limits, request.stop, attention)
     }
 
-    /// Takes the room away with all that is in it; build output stays.
+    /// Removes the room with its content. Build output stays.
     pub fn remove(self) -> Result<()> {
-        crate::git::remove_folder(&self.place).with_context(|| format!("remove {}", self.place.display()))
+        crate::git::remove_folder(&self.place)
+            .with_context(|| format!("remove {}", self.place.display()))
     }
 
-    /// What was done to the folders of packages since they were looked at.
+    /// Changes of the package folders since they were scanned.
     pub fn dependency_changes(&self) -> Result<Vec<DependencyChange>> {
         self.surroundings.dependencies.changes()
     }
 
-    /// A folder to lay packages over, or links to them where that cannot be done.
+    /// Creates mount points for packages, or links where mounts are not available.
     fn place_dependencies(&self, sandbox: &Sandbox) -> Result<()> {
-        // Two programs may run in the room at a time.
+        // Two programs may run in the room at the same time.
         let mut placed = self.placed.lock().unwrap_or_else(PoisonError::into_inner);
         if *placed {
             return Ok(());
         }
-        for folder in self.surroundings.dependencies.folders.iter().filter(|folder| folder.from.exists()) {
+        for folder in
+            self.surroundings.dependencies.folders.iter().filter(|folder| folder.from.exists())
+        {
             let Some(below) = &folder.place else { continue };
             let place = self.folder().join(below);
             let act = || format!("bring in {}", below.display());
-            // An earlier run may have put something of its own here.
+            // An earlier run may have created something here.
             if place.is_symlink() || place.is_file() {
                 fs::remove_file(&place).with_context(act)?;
             }
@@ -388,25 +428,25 @@ impl Room {
     }
 }
 
-/// How a program is to be run in a room.
+/// How to run a program in a room.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
     pub network: Network,
     /// The way to services outside.
     pub outlet: Option<&'a Outlet>,
-    /// May be written to as well, such as a private folder for a report.
+    /// More writable paths, such as a private folder for a report.
     pub extra: &'a [PathBuf],
     pub limits: Limits,
     pub stop: &'a Stop,
 }
 
-/// The folder for build output of one toolchain and one room: what is in it can be used again.
+/// The folder for build output of one toolchain and one room, which can be reused.
 pub fn build_folder(root: &Path, room: &Path, tools: &Tools) -> PathBuf {
     let mut hash = Sha256::new();
     hash.update(room.as_os_str().as_bytes());
     for tool in &tools.found {
         hash.update(tool.path.as_os_str().as_bytes());
-        // A toolchain that was updated in place is another one.
+        // A toolchain that was updated in place gets a new folder.
         if let Ok(facts) = tool.path.metadata() {
             hash.update(format!(" {} {} {}\n", facts.ino(), facts.size(), facts.mtime()));
         }

@@ -1,5 +1,5 @@
-//! A trial: the judge says which experiment it needs, it is performed in the clean room, and the judge is told what was
-//! seen, until it rules. The one way to a verdict: for the run, for `redgreen judge`, for everybody.
+//! A trial: the judge asks for an experiment, it runs in the clean room, and the judge gets the
+//! observation, until it decides. All verdicts come from here.
 
 mod ahead;
 mod builds;
@@ -22,7 +22,9 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::coverage::Coverage;
-use redgreen_core::experiment::{Allowance, Experiment, Observation, Question, Tree, Way, order, suite};
+use redgreen_core::experiment::{
+    Allowance, Experiment, Observation, Question, Tree, Way, order, suite,
+};
 use redgreen_core::framework::command::{self, Command};
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::reports::{self, Evidence};
@@ -44,22 +46,22 @@ use open::Trial;
 use perform::Conditions;
 use reading::Reading;
 
-/// Faults put into the changed lines, unless the project wants another number.
-const FAULTS: usize = 6;
-/// For faults once the suite has ended: this long, or a share of what the suite took.
-const FAULTS_WALL: Duration = Duration::from_millis(400);
-const FAULTS_SHARE: u32 = 4;
-/// For programs that are built from tests once the suite has ended: this long, or so many times what the suite took. A program
-/// for each body that fails among others may be many builds.
+/// The default number of mutants in the changed lines.
+const MUTANTS: usize = 6;
+/// The time limit for mutants after the suite: this long, or a share of the suite's duration.
+const MUTANTS_WALL: Duration = Duration::from_millis(400);
+const MUTANTS_SHARE: u32 = 4;
+/// The time limit for programs built from tests: this long, or a multiple of the suite's duration.
+/// Each failing test body may need its own build.
 const PROGRAMS_WALL: Duration = Duration::from_secs(60);
 const PROGRAMS_SHARE: u32 = 2;
-/// For comparing reworked tests with the old ones.
+/// The time limit for comparing changed tests with the old ones.
 const COMPARISON_WALL: Duration = Duration::from_secs(90);
-/// As many are compared however long that takes: a busy machine may be slow, and never sees less than it must.
+/// This many are compared regardless of time, so that a slow machine gets the same verdict.
 const COMPARISONS_MIN: usize = 30;
 
 pub(crate) use change::change;
-pub use environment::{FOLDERS, Seen, Surrounding, package_folders};
+pub use environment::{FOLDERS, Seen, Surrounding, installed_places};
 pub use made::note as note_made;
 pub use memory::{Memory, Remembered};
 pub use only_there::{explain, only_there};
@@ -67,83 +69,94 @@ pub use redgreen_core::judge::Withheld;
 pub use redgreen_core::withheld::Unseen;
 pub use search::{Range, Searched, search};
 
-/// Where a trial is held.
+/// The context of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<'a> {
     pub git: &'a Git,
-    /// Where packages are installed: the user's checkout, or the run's worktree.
+    /// The folder with installed packages: the user's checkout, or the run's worktree.
     pub checkout: &'a Path,
-    /// Of the checkout, if it is the run's worktree: where it is noted what set-up commands made.
+    /// The private folder of the run's worktree, with the list of files made by set-up commands.
     pub private: Option<&'a Path>,
-    /// Ours: rooms and build output.
+    /// Our folder for rooms and build output.
     pub workshop: &'a Path,
     pub environment: &'a config::Environment,
     /// The project's settings.
     pub file: &'a config::File,
-    /// Runs the tests, whatever the settings and the files say: the user's own word.
+    /// The test command given by the user.
     pub command: Option<&'a str>,
     pub stop: &'a Stop,
 }
 
 impl Ground<'_> {
-    /// How the tests of a tree are run: by the command, as the project's settings say, or as its files show.
+    /// The test suite of a tree: the given command, the project's settings, or detection.
+    ///
+    /// A command that is no call of a known runner, such as `make test`, has an exit code and no
+    /// results per test. It never replaces a framework that reports each test.
     fn suite(&self, folder: &Path) -> Result<Suite> {
-        match self.command {
-            Some(line) => Suite::of(folder, Command::new(line, None, None).map_err(Failure::usage)?),
-            None => runner::suite(folder, &self.file.test),
+        let Some(line) = self.command else { return runner::suite(folder, &self.file.test) };
+        let given = Suite::of(folder, Command::new(line, None, None).map_err(Failure::usage)?)?;
+        if given.reports_each_test() {
+            return Ok(given);
         }
+        Ok(runner::suite(folder, &self.file.test).unwrap_or(given))
     }
 }
 
-/// What is tried.
+/// The candidate of a trial.
 #[derive(Clone, Debug)]
 pub struct Candidate<'a> {
     pub phase: JudgedPhase,
-    /// Trees.
+    /// The trees.
     pub base: &'a str,
     pub head: &'a str,
-    /// The tree before the base: what failed there already is not RED's doing. Run only if no earlier verdict is stored.
+    /// The tree before the base: tests that failed there are not new in RED. Only run if no earlier
+    /// verdict is stored.
     pub earlier: Option<&'a str>,
-    /// What is known of the base; found out where it is not.
+    /// The report of the base, if known.
     pub before: Option<Report>,
-    /// The tests RED made fail; `None` if no earlier verdict is stored.
+    /// The tests that RED made fail; `None` if no earlier verdict is stored.
     pub targets: Option<Vec<String>>,
-    /// The surroundings when the base was accepted.
+    /// The environment when the base was accepted.
     pub surroundings: Option<Seen>,
     pub brief: &'a str,
     pub withheld: Withheld<'a>,
-    /// The test files that are run; all where none is named.
+    /// The test files to run; all if empty.
     pub only: &'a [String],
     pub timeout: Duration,
-    /// Whether each experiment is to be told with the tree that it was made on.
+    /// Whether to report the tree of each experiment.
     pub explain: bool,
 }
 
-/// What came of it.
+/// The result of a trial.
 #[derive(Debug)]
 pub struct Tried {
     pub verdict: Verdict,
     pub change: Change,
-    /// What the next phase is compared with.
+    /// The report that the next phase is compared with.
     pub report: Report,
-    /// What the candidate's own run showed, as it is.
+    /// The unmodified report of the candidate's own run.
     pub shown: Report,
     pub surroundings: Seen,
-    /// What became of the withheld tests.
+    /// The results of the withheld tests.
     pub unseen: Unseen,
-    /// How the tests were fenced in.
+    /// How the tests were sandboxed.
     pub fence: String,
-    /// What the tests took, in all their runs.
+    /// The time of all test runs.
     pub tests: Duration,
-    /// Our own time beside that.
+    /// Our own time in addition.
     pub own: Duration,
 }
 
-/// Holds the trial.
+/// Runs the trial.
 pub fn hold(ground: Ground<'_>, candidate: &Candidate<'_>) -> Result<Tried> {
     let started = Instant::now();
-    let mut trial =
-        Trial::open(ground, candidate.base, candidate.head, candidate.surroundings.as_ref(), candidate.timeout)?;
+    let mut trial = Trial::open(
+        ground,
+        candidate.base,
+        candidate.head,
+        candidate.surroundings.as_ref(),
+        candidate.timeout,
+    )?;
     let tried = thread::scope(|scope| trial.run_to_verdict(scope, candidate));
     let running = trial.running;
     let closed = trial.close();
@@ -154,7 +167,7 @@ pub fn hold(ground: Ground<'_>, candidate: &Candidate<'_>) -> Result<Tried> {
     Ok(tried)
 }
 
-/// Runs all tests of a tree in the clean room: what is seen before anyone worked.
+/// Runs all tests of a tree in the clean room, before anyone works on it.
 pub fn measure(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Remembered> {
     let mut trial = Trial::open(ground, tree, tree, None, timeout)?;
     let report = trial.run(&Selection::All, &[]);
@@ -163,11 +176,13 @@ pub fn measure(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Reme
     Ok(Remembered { version: 1, report: report?, targets: Vec::new(), surroundings })
 }
 
-/// The verdict on a merge with another branch: to every test that passed before, it is what a refactoring is. What the
-/// other side added, changed or repaired is not this step's doing.
+/// The verdict on a merge with another branch, by the REFACTOR rules for every test that passed
+/// before. Changes of the other branch are not attributed to this step.
 pub fn as_a_merge(target: &str, candidate: &Candidate<'_>, tried: &Tried) -> Verdict {
-    let merged = ChangedPath { path: target.to_owned(), kind: Kind::Modified, class: Class::Implementation };
-    let (change, before) = (Change { paths: vec![merged] }, candidate.before.clone().unwrap_or_default());
+    let merged =
+        ChangedPath { path: target.to_owned(), kind: Kind::Modified, class: Class::Implementation };
+    let (change, before) =
+        (Change { paths: vec![merged] }, candidate.before.clone().unwrap_or_default());
     let evidence = Evidence { change: &change, before: &before, after: &tried.shown, targets: &[] };
     let verdict = reports::judge(JudgedPhase::Refactor, evidence);
     let repairs = verdict.reasons.iter().all(|reason| reason.code == Code::RefactorTurnsGreen);
@@ -177,18 +192,18 @@ pub fn as_a_merge(target: &str, candidate: &Candidate<'_>, tried: &Tried) -> Ver
     }
 }
 
-/// The same of a tree whose tests were run in the clean room already, from another checkout of it.
+/// Like `measure`, for a tree whose tests already ran in the clean room from another checkout.
 pub fn remember(ground: Ground<'_>, tree: &str, report: Report) -> Result<Remembered> {
     let surroundings = environment::look(ground, tree, None)?.seen;
     Ok(Remembered { version: 1, report, targets: Vec::new(), surroundings })
 }
 
-/// What stands around the tests of a tree now; `known` is what was seen before.
+/// The current environment of a tree's tests. `known` is an earlier scan.
 pub fn look_around(ground: Ground<'_>, tree: &str, known: Option<&Seen>) -> Result<Seen> {
     Ok(environment::look(ground, tree, known)?.seen)
 }
 
-/// Which lines the tests of a tree reach, in the clean room; `None` when no tool measures it.
+/// The lines covered by the tests of a tree, in the clean room; `None` without a coverage tool.
 pub fn cover(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Option<Coverage>> {
     let mut trial = Trial::open(ground, tree, tree, None, timeout)?;
     let coverage = trial.cover();
@@ -209,14 +224,26 @@ impl<'a> Trial<'a> {
         let frameworks: Vec<_> = self.suite.frameworks().collect();
         let phase = candidate.phase.into();
         let change = change(git, phase, candidate.base, candidate.head, &frameworks)?;
-        let mut facts = change::configuration(git, phase, candidate.base, candidate.head, &change)?;
+        let mut facts = change::configuration(
+            git,
+            phase,
+            (candidate.base, candidate.head),
+            &change,
+            &frameworks,
+        )?;
         facts.extend(environment::planted(git, &self.room.facts, candidate.head, &change)?);
         let mut other_tools = Vec::new();
         if let Some(before) = &candidate.surroundings {
-            facts.extend(environment::changed(before, &self.surroundings, &self.around.tools, &change));
+            facts.extend(environment::changed(
+                before,
+                &self.surroundings,
+                &self.around.tools,
+                &change,
+            ));
             other_tools = environment::other_tools(before, &self.surroundings);
         }
-        // What other tools showed of the base says nothing about the candidate: it is measured again.
+        // A report made with other tools says nothing about the candidate, so the base is measured
+        // again.
         let is_known = other_tools.is_empty();
         let reading = Reading::of(git, candidate)?;
         let mut case = Case {
@@ -229,7 +256,7 @@ impl<'a> Trial<'a> {
             extra: change::extra_tests(phase, &change),
             only: candidate.only.to_vec(),
             withheld: candidate.withheld,
-            faults_max: self.ground.file.test.mutants.unwrap_or(FAULTS),
+            mutants_max: self.ground.file.test.mutants.unwrap_or(MUTANTS),
             paths: &reading.paths,
             packages: &reading.packages,
             runs_files: frameworks.iter().all(|row| row.name != command::FRAMEWORK.name),
@@ -256,8 +283,9 @@ impl<'a> Trial<'a> {
                 Step::Run { now, ahead } => (*now, ahead),
             };
             if !likely.is_empty() {
-                let helpers = ahead
-                    .get_or_insert_with(|| Ahead::start(scope, self.annex(), &conditions, self.ground.stop.part()));
+                let helpers = ahead.get_or_insert_with(|| {
+                    Ahead::start(scope, self.annex(), &conditions, self.ground.stop.part())
+                });
                 helpers.expect(likely);
             }
             let made = ahead.as_ref().and_then(|ahead: &Ahead| {
@@ -271,12 +299,13 @@ impl<'a> Trial<'a> {
                 None if budget.is_spent(&now) => Observation::Nothing,
                 None => self.perform(&conditions, &now)?,
             };
-            let is_suite = now.question == Question::Suite || now == suite::repeated(Tree::Base, now.time);
+            let is_suite =
+                now.question == Question::Suite || now == suite::repeated(Tree::Base, now.time);
             if let (true, Some(report)) = (is_suite, observation.report()) {
                 conditions.expect(report);
                 if now.tree == Tree::Head {
                     let end = budget.begin(conditions.usual);
-                    ahead.iter().for_each(|ahead| ahead.faults_until(end));
+                    ahead.iter().for_each(|ahead| ahead.mutants_until(end));
                 }
             }
             budget.count(&now);
@@ -307,39 +336,43 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// How long experiments with faults may go on, where no answer decides.
+/// The time for experiments with mutants whose result does not decide.
 #[derive(Default)]
 struct Budget {
     usual: Duration,
-    faults_until: Option<Instant>,
+    mutants_until: Option<Instant>,
     programs_until: Option<Instant>,
-    faults: usize,
+    mutants: usize,
     comparing_since: Option<Instant>,
     comparisons: usize,
     orders: usize,
 }
 
 impl Budget {
-    /// The suite has ended; from now on everybody waits for what is still tried.
+    /// Called when the suite has ended. From now on the user waits for the experiments.
     fn begin(&mut self, usual: Duration) -> Instant {
         self.usual = usual;
-        self.programs_until.get_or_insert(Instant::now() + PROGRAMS_WALL.max(usual * PROGRAMS_SHARE));
-        *self.faults_until.get_or_insert(Instant::now() + FAULTS_WALL.max(usual / FAULTS_SHARE))
+        self.programs_until
+            .get_or_insert(Instant::now() + PROGRAMS_WALL.max(usual * PROGRAMS_SHARE));
+        *self.mutants_until.get_or_insert(Instant::now() + MUTANTS_WALL.max(usual / MUTANTS_SHARE))
     }
 
     fn is_spent(&mut self, experiment: &Experiment) -> bool {
         match experiment.question.allowance() {
-            Allowance::Expectation => self.faults_until.is_some_and(|end| Instant::now() > end),
-            // One is tried in any case; for a further one there has to be time.
-            Allowance::Fault => self.faults > 0 && self.faults_until.is_some_and(|end| Instant::now() > end),
-            // What has failed once is tried again however late it is.
+            Allowance::Expectation => self.mutants_until.is_some_and(|end| Instant::now() > end),
+            // Always try one mutant; more only if there is time.
+            Allowance::Mutant => {
+                self.mutants > 0 && self.mutants_until.is_some_and(|end| Instant::now() > end)
+            }
+            // A test that failed once is repeated however late it is.
             Allowance::Order => {
-                let is_late = self.faults_until.is_some_and(|end| Instant::now() > end);
+                let is_late = self.mutants_until.is_some_and(|end| Instant::now() > end);
                 is_late && experiment.time == 0 && self.orders >= order::ALONE_MIN
             }
             Allowance::Comparison => {
                 let since = *self.comparing_since.get_or_insert_with(Instant::now);
-                self.comparisons >= COMPARISONS_MIN && since.elapsed() > COMPARISON_WALL.max(self.usual * 2)
+                self.comparisons >= COMPARISONS_MIN
+                    && since.elapsed() > COMPARISON_WALL.max(self.usual * 2)
             }
             Allowance::Program => {
                 let is_program = matches!(experiment.way, Way::Program { .. });
@@ -350,13 +383,13 @@ impl Budget {
     }
 
     fn count(&mut self, experiment: &Experiment) {
-        self.faults += usize::from(experiment.question == Question::Mutant);
+        self.mutants += usize::from(experiment.question == Question::Mutant);
         self.orders += usize::from(experiment.question == Question::Order);
         self.comparisons += usize::from(experiment.question == Question::Reworked);
     }
 }
 
-/// Test code of a language whose test files could bend the run of the others.
+/// Test code in a language whose test files can affect the run of the others.
 fn is_script(path: &str) -> bool {
     let language = Language::of_path(path);
     language == Language::Python || language.is_script()

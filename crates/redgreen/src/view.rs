@@ -1,4 +1,4 @@
-//! How things are worded for a person. Holds no rules: what is said here was decided elsewhere.
+//! Formats everything for people. Contains no rules; decisions are made elsewhere.
 
 mod live;
 mod now;
@@ -13,10 +13,10 @@ use serde::Serialize;
 pub use live::{Live, LiveV1};
 pub use now::Now;
 pub use progress::{moment, notice_line};
-pub(crate) use screen::{Style, paint};
+pub(crate) use screen::{Style, paint, plain};
 pub use words::{
-    POLICY, block, brief, clip, cost, count, date, experiments, next_line, only_there, outcome, patch, reachable,
-    readable, sentence, size, spent_so_far, title,
+    POLICY, block, brief, clip, cost, count, date, experiments, next_line, only_there, outcome,
+    patch, reachable, readable, sentence, size, spent_so_far, title,
 };
 
 use crate::failure::Failure;
@@ -29,7 +29,8 @@ pub(crate) const QUIET: Style = Style::Quiet;
 pub(crate) const PLAIN: Style = Style::Plain;
 pub(crate) const STRONG: Style = Style::Strong;
 
-/// Where answers and talk go, made harmless by `screen`. A closed pipe ends the talking, not the work.
+/// Where answers and progress go. `screen` makes all text harmless. A closed pipe ends the output,
+/// not the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Printer {
     pub json: bool,
@@ -46,19 +47,19 @@ impl Printer {
         }
     }
 
-    /// More words for a person, after the answer.
+    /// More text for people, after the answer.
     pub fn more(&self, text: &str) {
         if !self.json {
             screen::answer(text);
         }
     }
 
-    /// One line of JSON, whatever was asked for.
+    /// One line of JSON, even without `--json`.
     pub fn json_line(&self, value: &impl Serialize) {
         screen::json(&serde_json::to_string(value).unwrap_or_default());
     }
 
-    /// Text of ours for other programs: completions, a manual page, a template.
+    /// Our own text for other programs: completions, a manual page, a template.
     pub fn raw(&self, text: &str) {
         #[derive(Serialize)]
         struct Raw<'a> {
@@ -72,7 +73,7 @@ impl Printer {
         }
     }
 
-    /// Text of ours for other programs, or the value it was made from as JSON.
+    /// Our own text for other programs, or its value as JSON.
     pub fn raw_or(&self, text: &str, value: &impl Serialize) {
         if self.json {
             self.json_line(value);
@@ -81,19 +82,19 @@ impl Printer {
         }
     }
 
-    /// Talk on the way to the answer.
+    /// Progress before the answer.
     pub fn talk(&self, text: &str) {
         if !self.json && !self.quiet {
             screen::talk(text);
         }
     }
 
-    /// How wide the live line may be; none where there is no place for one.
+    /// The width of the live line, or `None` if it cannot be shown.
     pub fn live_columns(&self) -> Option<usize> {
         if self.json || self.quiet { None } else { screen::talk_columns() }
     }
 
-    /// Shows what is going on, in a line that goes when anything else is printed.
+    /// Shows the current activity in a line that disappears when anything else is printed.
     pub fn live(&self, line: &str) {
         screen::live(line);
     }
@@ -106,16 +107,16 @@ impl Printer {
         screen::live_end();
     }
 
-    /// Leaves the terminal as it was, for a program that ends here and now.
+    /// Restores the terminal before the program exits immediately.
     pub fn leave_terminal() {
         screen::live_end_at_once();
     }
 
-    /// Why the verb could not do its work.
+    /// Why the command failed.
     pub fn failure(&self, failure: &Failure) {
         if self.json {
             #[derive(Serialize)]
-            struct Told<'a> {
+            struct FailureJson<'a> {
                 version: u32,
                 error: Error<'a>,
             }
@@ -127,7 +128,7 @@ impl Printer {
                 evidence: &'a [String],
                 next: Option<&'a str>,
             }
-            self.json_line(&Told {
+            self.json_line(&FailureJson {
                 version: 1,
                 error: Error {
                     exit_code: failure.code as i32,
@@ -141,7 +142,7 @@ impl Printer {
         }
     }
 
-    /// A bug of ours, in the words of the code that met it; what it repeats may be anybody's.
+    /// A bug in redgreen. The message may quote untrusted text.
     pub fn panicked(&self, panicked: &std::panic::PanicHookInfo<'_>) {
         let backtrace = std::backtrace::Backtrace::capture();
         let told = backtrace.status() == std::backtrace::BacktraceStatus::Captured;
@@ -149,13 +150,13 @@ impl Printer {
         screen::talk(&format!("{panicked}{below}\n"));
     }
 
-    /// What clap says of a command line; the words of it were made harmless before.
+    /// An error of clap. Its words were made harmless before.
     pub fn usage(error: &clap::Error) {
         screen::clap(error);
     }
 }
 
-/// A name that somebody else chose, or another word that belongs on one line.
+/// An untrusted name, or other text that must stay on one line.
 pub(crate) fn name(text: &str) -> std::borrow::Cow<'_, str> {
     text::on_one_line(text)
 }

@@ -1,22 +1,26 @@
-//! What an agent may do when it asks: everything inside the worktree, nothing that names a place outside of it.
+//! Answers permission requests of an agent: everything inside the worktree is allowed, nothing that
+//! names a path outside of it.
 
 use serde_json::{Value, json};
 
-use crate::hearing::text;
+use crate::agent_output::text;
 
-/// Whether it may, and the protocol's words for that.
+/// The decision, and the answer in the protocol.
 pub(super) fn answer(params: &Value, folder: &str) -> (bool, Value) {
     let allowed = paths(params).iter().all(|path| is_inside(path, folder));
-    let kinds = if allowed { ["allow_once", "allow_always"] } else { ["reject_once", "reject_always"] };
+    let kinds =
+        if allowed { ["allow_once", "allow_always"] } else { ["reject_once", "reject_always"] };
     let options = params.get("options").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let option = kinds.iter().find_map(|kind| options.iter().find(|option| text(option, "/kind") == Some(*kind)));
+    let option = kinds
+        .iter()
+        .find_map(|kind| options.iter().find(|option| text(option, "/kind") == Some(*kind)));
     match option.and_then(|option| text(option, "/optionId")) {
         Some(id) => (allowed, json!({ "outcome": "selected", "optionId": id })),
         None => (false, json!({ "outcome": "cancelled" })),
     }
 }
 
-/// Every place that is named by what is asked for.
+/// All paths in a request.
 fn paths(params: &Value) -> Vec<&str> {
     let call = params.get("toolCall").unwrap_or(&Value::Null);
     let list = |key: &str| call.get(key).and_then(Value::as_array).into_iter().flatten();
@@ -41,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_lies_in_the_worktree_is_allowed() {
+    fn allows_only_paths_in_the_worktree() {
         for (path, inside) in [
             ("/w/run/a.py", true),
             ("/w/run", true),
@@ -58,15 +62,21 @@ mod tests {
     }
 
     #[test]
-    fn the_narrowest_answer_is_chosen() {
+    fn prefers_the_narrowest_option() {
         let options = json!([
             { "optionId": "always", "kind": "allow_always" },
             { "optionId": "once", "kind": "allow_once" },
             { "optionId": "no", "kind": "reject_once" },
         ]);
         let asked = |path: &str| json!({ "toolCall": { "locations": [{ "path": path }] }, "options": options });
-        assert_eq!(answer(&asked("/w/a"), "/w"), (true, json!({ "outcome": "selected", "optionId": "once" })));
-        assert_eq!(answer(&asked("/x/a"), "/w"), (false, json!({ "outcome": "selected", "optionId": "no" })));
+        assert_eq!(
+            answer(&asked("/w/a"), "/w"),
+            (true, json!({ "outcome": "selected", "optionId": "once" }))
+        );
+        assert_eq!(
+            answer(&asked("/x/a"), "/w"),
+            (false, json!({ "outcome": "selected", "optionId": "no" }))
+        );
         assert_eq!(answer(&json!({}), "/w"), (false, json!({ "outcome": "cancelled" })));
     }
 }

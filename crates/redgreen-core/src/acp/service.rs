@@ -1,9 +1,9 @@
-//! What an agent may have its client do: read and write files, run programs in terminals. Here are the protocol's words
-//! for it; whether and how it is done, the hands decide.
+//! Requests of an agent to its client: read and write files, run programs in terminals. This module
+//! only translates the protocol; the caller decides and executes.
 
 use serde_json::{Value, json};
 
-use crate::hearing::{number, text};
+use crate::agent_output::{number, text};
 use crate::report::Exit;
 
 const INVALID_PARAMS: i64 = -32602;
@@ -12,14 +12,14 @@ const NOT_FOUND: i64 = -32002;
 
 /// A request that awaits its answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct ServiceRequest {
     id: Value,
     pub wish: Wish,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
-    /// Lines are counted from 1.
+    /// Lines start at 1.
     Read {
         path: String,
         line: Option<u64>,
@@ -42,7 +42,7 @@ pub enum Wish {
     Release {
         terminal: String,
     },
-    /// The name of something that is served, without what it takes.
+    /// A known method with invalid parameters.
     Nonsense {
         method: String,
     },
@@ -57,7 +57,7 @@ pub struct Command {
     pub output_bytes_max: Option<u64>,
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Served {
     Text(String),
@@ -67,7 +67,7 @@ pub enum Served {
     Ended(Exit),
 }
 
-/// Why nothing did.
+/// The reason why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     Missing(String),
@@ -75,8 +75,8 @@ pub enum Refusal {
     Failed(String),
 }
 
-/// The request, if it is one of these.
-pub(super) fn asked(method: &str, id: &Value, params: &Value) -> Option<Asked> {
+/// The request, if its method is known.
+pub(super) fn asked(method: &str, id: &Value, params: &Value) -> Option<ServiceRequest> {
     let word = |key: &str| text(params, key).map(str::to_owned);
     let terminal = || word("/terminalId");
     let wish = match method {
@@ -95,17 +95,17 @@ pub(super) fn asked(method: &str, id: &Value, params: &Value) -> Option<Asked> {
         _ => return None,
     };
     let wish = wish.unwrap_or_else(|| Wish::Nonsense { method: method.to_owned() });
-    Some(Asked { id: id.clone(), wish })
+    Some(ServiceRequest { id: id.clone(), wish })
 }
 
-impl Asked {
-    /// The line that answers it.
+impl ServiceRequest {
+    /// The line that answers the request.
     pub fn answer(&self, served: &Result<Served, Refusal>) -> String {
         let answer = match served {
             Ok(served) => json!({ "jsonrpc": "2.0", "id": self.id, "result": result(served) }),
             Err(refusal) => {
                 let (code, message) = match refusal {
-                    // An agent that makes a new file looks for these words before it does.
+                    // Agents that create a new file check for this text first.
                     Refusal::Missing(why) => (NOT_FOUND, format!("Resource not found: {why}")),
                     Refusal::Forbidden(why) => (INVALID_PARAMS, why.clone()),
                     Refusal::Failed(why) => (FAILED, why.clone()),
@@ -118,7 +118,7 @@ impl Asked {
 }
 
 impl Wish {
-    /// The tool it amounts to and what it is used on, for whoever watches.
+    /// The equivalent tool and its object, for the user.
     pub(super) fn told(&self) -> Option<(&'static str, String)> {
         match self {
             Wish::Read { path, .. } => Some(("read", path.clone())),
@@ -134,15 +134,20 @@ impl Wish {
 }
 
 impl Command {
-    /// As a person would read it.
+    /// The command as a user would read it.
     pub fn line(&self) -> String {
-        std::iter::once(&self.command).chain(&self.args).map(String::as_str).collect::<Vec<_>>().join(" ")
+        std::iter::once(&self.command)
+            .chain(&self.args)
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
 fn command(params: &Value) -> Option<Command> {
     let list = |key: &str| params.get(key).and_then(Value::as_array).into_iter().flatten();
-    let pair = |item: &Value| Some((text(item, "/name")?.to_owned(), text(item, "/value")?.to_owned()));
+    let pair =
+        |item: &Value| Some((text(item, "/name")?.to_owned(), text(item, "/value")?.to_owned()));
     Some(Command {
         command: text(params, "/command").filter(|command| !command.trim().is_empty())?.to_owned(),
         args: list("args").filter_map(Value::as_str).map(str::to_owned).collect(),
@@ -165,13 +170,22 @@ fn result(served: &Served) -> Value {
 }
 
 fn status(exit: Exit) -> Value {
-    const NAMES: [(i32, &str); 6] =
-        [(2, "SIGINT"), (6, "SIGABRT"), (9, "SIGKILL"), (11, "SIGSEGV"), (13, "SIGPIPE"), (15, "SIGTERM")];
+    const NAMES: [(i32, &str); 6] = [
+        (2, "SIGINT"),
+        (6, "SIGABRT"),
+        (9, "SIGKILL"),
+        (11, "SIGSEGV"),
+        (13, "SIGPIPE"),
+        (15, "SIGTERM"),
+    ];
     let (code, signal) = match exit {
         Exit::Code(code) => (Some(code), None),
         Exit::Signal(number) => {
             let known = NAMES.iter().find(|(known, _)| *known == number);
-            (None, Some(known.map_or_else(|| format!("SIG{number}"), |(_, name)| (*name).to_owned())))
+            (
+                None,
+                Some(known.map_or_else(|| format!("SIG{number}"), |(_, name)| (*name).to_owned())),
+            )
         }
         Exit::TimedOut | Exit::NotStarted => (None, Some("SIGKILL".to_owned())),
     };
@@ -183,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_is_what_it_says_or_nonsense() {
+    fn parses_requests_and_rejects_invalid_parameters() {
         let terminal = || "t".to_owned();
         for (method, params, expected) in [
             (
@@ -208,36 +222,69 @@ mod tests {
                     output_bytes_max: Some(9),
                 })),
             ),
-            ("terminal/output", json!({ "terminalId": "t" }), Some(Wish::Output { terminal: terminal() })),
-            ("terminal/wait_for_exit", json!({ "terminalId": "t" }), Some(Wish::Wait { terminal: terminal() })),
-            ("terminal/kill", json!({ "terminalId": "t" }), Some(Wish::Kill { terminal: terminal() })),
-            ("terminal/release", json!({ "terminalId": "t" }), Some(Wish::Release { terminal: terminal() })),
+            (
+                "terminal/output",
+                json!({ "terminalId": "t" }),
+                Some(Wish::Output { terminal: terminal() }),
+            ),
+            (
+                "terminal/wait_for_exit",
+                json!({ "terminalId": "t" }),
+                Some(Wish::Wait { terminal: terminal() }),
+            ),
+            (
+                "terminal/kill",
+                json!({ "terminalId": "t" }),
+                Some(Wish::Kill { terminal: terminal() }),
+            ),
+            (
+                "terminal/release",
+                json!({ "terminalId": "t" }),
+                Some(Wish::Release { terminal: terminal() }),
+            ),
             (
                 "terminal/create",
                 json!({ "command": " " }),
                 Some(Wish::Nonsense { method: "terminal/create".to_owned() }),
             ),
-            ("fs/read_text_file", Value::Null, Some(Wish::Nonsense { method: "fs/read_text_file".to_owned() })),
+            (
+                "fs/read_text_file",
+                Value::Null,
+                Some(Wish::Nonsense { method: "fs/read_text_file".to_owned() }),
+            ),
             ("elicitation/create", json!({}), None),
         ] {
-            assert_eq!(asked(method, &json!(0), &params).map(|asked| asked.wish), expected, "{method} {params}");
+            assert_eq!(
+                asked(method, &json!(0), &params).map(|asked| asked.wish),
+                expected,
+                "{method} {params}"
+            );
         }
     }
 
     #[test]
-    fn an_answer_bears_the_id_of_its_request() {
+    fn answers_have_the_id_of_their_request() {
         let asked = asked("terminal/output", &json!("x"), &json!({ "terminalId": "t" })).unwrap();
         let output = |exit| Ok(Served::Output { text: "a".to_owned(), cut: true, exit });
         for (served, expected) in [
             (output(None), r#""result":{"output":"a","truncated":true,"exitStatus":null}"#),
             (output(Some(Exit::Code(3))), r#""exitStatus":{"exitCode":3,"signal":null}"#),
-            (Ok(Served::Ended(Exit::Signal(15))), r#""result":{"exitCode":null,"signal":"SIGTERM"}"#),
+            (
+                Ok(Served::Ended(Exit::Signal(15))),
+                r#""result":{"exitCode":null,"signal":"SIGTERM"}"#,
+            ),
             (Ok(Served::Ended(Exit::Signal(34))), r#""signal":"SIG34""#),
-            (Err(Refusal::Missing("a".to_owned())), r#""error":{"code":-32002,"message":"Resource not found: a"}"#),
+            (
+                Err(Refusal::Missing("a".to_owned())),
+                r#""error":{"code":-32002,"message":"Resource not found: a"}"#,
+            ),
             (Err(Refusal::Forbidden("no".to_owned())), r#""error":{"code":-32602,"message":"no"}"#),
         ] {
             let line = asked.answer(&served);
-            assert!(line.starts_with(r#"{"jsonrpc":"2.0","id":"x","#) && line.ends_with("\n"), "{line}");
+            assert!(
+                line.starts_with(r#"{"jsonrpc":"2.0","id":"x","#) && line.ends_with("\n"),
+                "{line}"
+            );
             assert!(line.contains(expected), "{line}");
         }
     }

@@ -1,4 +1,4 @@
-//! What real agents said, answered.
+//! Tests over recorded conversations with real agents.
 
 use super::*;
 use crate::agent::{Cost, Failure};
@@ -15,12 +15,12 @@ fn plan(strategy: Strategy, mode: Option<&str>) -> Plan {
     Plan { folder, prompt, strategy, mode: mode.map(str::to_owned), offers: Offers::default() }
 }
 
-/// Plays what an agent said; gives back the methods that were sent and the client.
+/// Replays the messages of an agent and returns the sent methods and the client.
 fn play(plan: Plan, agent: &str) -> (Vec<String>, Client) {
     let mut client = Client::new(plan);
     let mut sent = client.begin();
     for line in agent.lines() {
-        // The recording's own numbers may differ from ours; an answer is always to what was asked last.
+        // The recorded ids may differ from ours; an answer always belongs to the last request.
         let mut message: Value = serde_json::from_str(line).unwrap();
         if message.get("method").is_none() {
             message["id"] = json!(client.awaited);
@@ -45,7 +45,7 @@ const NEW: [&str; 3] = ["initialize", "session/new", "session/prompt"];
 const NEW_MODE: [&str; 4] = ["initialize", "session/new", "session/set_mode", "session/prompt"];
 
 #[test]
-fn a_turn_of_each_agent_comes_to_its_end() {
+fn completes_a_turn_of_each_agent() {
     for (agent, mode, methods, tokens, microdollars) in [
         (sample!("claude-hello"), Some("acceptEdits"), &NEW_MODE[..], 23602, Some(99488)),
         (sample!("codex-hello"), Some("no-such-mode"), &NEW, 22292, None),
@@ -54,7 +54,10 @@ fn a_turn_of_each_agent_comes_to_its_end() {
         let (sent, client) = play(plan(Strategy::New, mode), agent);
         assert_eq!(sent, methods);
         assert!(client.session().is_some());
-        assert_eq!(client.hearing().cost(), Cost { tokens: Some(tokens), microdollars, ..Cost::default() });
+        assert_eq!(
+            client.agent_output().cost(),
+            Cost { tokens: Some(tokens), microdollars, ..Cost::default() }
+        );
         match client.end(Exit::Code(0), "") {
             Turn::Done { answer } => assert!(answer.ends_with("Wrote hello.py."), "{answer}"),
             failed @ Turn::Failed { .. } => panic!("{failed:?}"),
@@ -63,18 +66,20 @@ fn a_turn_of_each_agent_comes_to_its_end() {
 }
 
 #[test]
-fn a_write_inside_the_worktree_is_allowed() {
+fn allows_a_write_inside_the_worktree() {
     let (sent, _) = play(plan(Strategy::New, None), sample!("claude-permission"));
     assert_eq!(sent, ["initialize", "session/new", "session/prompt", "allow-once"]);
 }
 
 #[test]
-fn a_conversation_is_taken_up_as_the_agent_can() {
+fn resumes_a_conversation_as_the_agent_supports_it() {
     let resume = || Strategy::Resume { session: SessionId::parse("s").unwrap() };
     let (sent, client) = play(plan(resume(), None), sample!("claude-resume"));
     assert_eq!(sent[1], "session/resume");
     assert!(client.session().is_some());
-    let fork = Strategy::MergeFork { sessions: ["a", "b"].map(|id| SessionId::parse(id).unwrap()).to_vec() };
+    let fork = Strategy::MergeFork {
+        sessions: ["a", "b"].map(|id| SessionId::parse(id).unwrap()).to_vec(),
+    };
     let (sent, _) = play(plan(fork, None), sample!("claude-resume"));
     assert_eq!(sent[1], "session/fork");
 
@@ -88,7 +93,7 @@ fn a_conversation_is_taken_up_as_the_agent_can() {
 }
 
 #[test]
-fn a_failure_is_one_also_when_it_calls_itself_the_end_of_a_turn() {
+fn a_failure_reported_as_end_of_turn_is_a_failure() {
     for (agent, expected) in [
         (sample!("claude-500"), Failure::Crash),
         (sample!("codex-500"), Failure::RateLimit { retry_after_ms: None }),
@@ -104,42 +109,60 @@ fn a_failure_is_one_also_when_it_calls_itself_the_end_of_a_turn() {
 }
 
 #[test]
-fn an_agent_that_wants_a_login_is_logged_in_by_its_key_once() {
+fn logs_in_once_with_the_api_key() {
     let agent = r#"{"id":1,"result":{"authMethods":[{"id":"oauth"},{"id":"gemini-api-key"}]}}
 {"id":2,"error":{"code":-32000,"message":"Authentication required"}}
 {"id":3,"result":{}}
 {"id":4,"error":{"code":-32000,"message":"Authentication required"}}"#;
     let (sent, client) = play(plan(Strategy::New, None), agent);
     assert_eq!(sent, ["initialize", "session/new", "authenticate", "session/new"]);
-    assert!(matches!(client.end(Exit::Code(0), ""), Turn::Failed { failure: Failure::Unusable, .. }));
+    assert!(matches!(
+        client.end(Exit::Code(0), ""),
+        Turn::Failed { failure: Failure::Unusable, .. }
+    ));
 }
 
 #[test]
-fn who_dies_or_talks_rubbish_has_failed_with_a_reason() {
+fn a_crash_or_garbage_is_a_failure_with_a_reason() {
     let mut client = Client::new(plan(Strategy::New, None));
     client.begin();
-    for line in ["", "{", "[]", "7", "{\"jsonrpc\":\"2.0\",\"id\":1,\"resu", "\u{fffd}", "{\"method\":7,\"id\":[]}"] {
+    for line in [
+        "",
+        "{",
+        "[]",
+        "7",
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"resu",
+        "\u{fffd}",
+        "{\"method\":7,\"id\":[]}",
+    ] {
         assert!(!client.heard(line).over);
     }
-    let asked = client.heard(r#"{"jsonrpc":"2.0","id":"x","method":"terminal/create","params":{}}"#);
+    let asked =
+        client.heard(r#"{"jsonrpc":"2.0","id":"x","method":"terminal/create","params":{}}"#);
     assert!(asked.send.contains("-32601") && asked.send.contains("\"x\""), "{}", asked.send);
     match client.end(Exit::Code(3), "out of paper\n") {
-        Turn::Failed { failure: Failure::Crash, message } => assert!(message.contains("out of paper"), "{message}"),
+        Turn::Failed { failure: Failure::Crash, message } => {
+            assert!(message.contains("out of paper"), "{message}");
+        }
         other @ (Turn::Done { .. } | Turn::Failed { .. }) => panic!("{other:?}"),
     }
-    assert!(matches!(client.end(Exit::TimedOut, ""), Turn::Failed { failure: Failure::Timeout, .. }));
+    assert!(matches!(
+        client.end(Exit::TimedOut, ""),
+        Turn::Failed { failure: Failure::Timeout, .. }
+    ));
 }
 
 #[test]
-fn a_greeting_is_enough_to_know_who_is_there() {
-    let (sent, client) = play(Plan { prompt: None, ..plan(Strategy::New, None) }, sample!("codex-hello"));
+fn the_greeting_identifies_the_agent() {
+    let (sent, client) =
+        play(Plan { prompt: None, ..plan(Strategy::New, None) }, sample!("codex-hello"));
     assert_eq!(sent, ["initialize"]);
     let greeting = client.greeting();
     assert_eq!((greeting.version.as_deref(), greeting.protocol), (Some("2.6.0"), Some(1)));
 }
 
 #[test]
-fn only_a_turn_under_way_can_be_cancelled() {
+fn cancels_only_a_running_turn() {
     let mut client = Client::new(plan(Strategy::New, None));
     client.begin();
     assert_eq!(client.cancel(), "");
@@ -148,29 +171,41 @@ fn only_a_turn_under_way_can_be_cancelled() {
     }
     assert!(client.cancel().contains("session/cancel"));
     assert!(client.heard(r#"{"id":3,"result":{"stopReason":"cancelled"}}"#).over);
-    assert!(matches!(client.end(Exit::TimedOut, ""), Turn::Failed { failure: Failure::Timeout, .. }));
+    assert!(matches!(
+        client.end(Exit::TimedOut, ""),
+        Turn::Failed { failure: Failure::Timeout, .. }
+    ));
 }
 
 #[test]
-fn what_is_offered_is_announced_and_handed_on() {
+fn announces_offered_services_and_passes_requests_on() {
     let read = r#"{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{"path":"/project/a.py"}}"#;
     for (offers, announced) in [(Offers::Nothing, false), (Offers::FilesAndTerminals, true)] {
         let mut client = Client::new(Plan { offers, ..plan(Strategy::New, None) });
         let greeting: Value = serde_json::from_str(&client.begin()).unwrap();
-        let expected =
-            json!({ "fs": { "readTextFile": announced, "writeTextFile": announced }, "terminal": announced });
+        let expected = json!({ "fs": { "readTextFile": announced, "writeTextFile": announced }, "terminal": announced });
         assert_eq!(greeting["params"]["clientCapabilities"], expected);
         let next = client.heard(read);
-        assert_eq!((next.asked.is_some(), next.send.contains("-32601")), (announced, !announced), "{next:?}");
+        assert_eq!(
+            (next.asked.is_some(), next.send.contains("-32601")),
+            (announced, !announced),
+            "{next:?}"
+        );
     }
 }
 
 #[test]
-fn who_asks_with_a_message_without_end_is_answered() {
+fn answers_a_truncated_request() {
     let mut client = Client::new(plan(Strategy::New, None));
     for (beginning, id) in [
-        (r#"{"jsonrpc":"2.0","id":"x","method":"fs/write_text_file","params":{"content":"aaa"#, "\"id\":\"x\""),
-        (r#"{"id" : 12, "method":"fs/write_text_file", "params" : {"id": 3, "content":"aaa"#, "\"id\":12,"),
+        (
+            r#"{"jsonrpc":"2.0","id":"x","method":"fs/write_text_file","params":{"content":"aaa"#,
+            "\"id\":\"x\"",
+        ),
+        (
+            r#"{"id" : 12, "method":"fs/write_text_file", "params" : {"id": 3, "content":"aaa"#,
+            "\"id\":12,",
+        ),
         (r#"{"method":"session/update","params":{"id": 3, "content":"aaa"#, ""),
         ("xxxx", ""),
     ] {

@@ -1,22 +1,23 @@
-//! Which tests cover which case of a specification. A test says so by the case's id: in its name, in its body, or in the
-//! comment above it.
+//! Maps test cases of a specification to tests. A test names the id of its case: in its name, in
+//! its body, or in the comment above it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::brief::Case;
 use crate::syntax::{Language, items};
 
-/// A test as its source shows it, whether it loads yet or not.
+/// A test in the source, whether it loads yet or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceTest {
     pub file: String,
-    /// As the runner would name it inside its file; empty where the language is not known, and the file stands for all.
+    /// The runner's name of the test in its file; empty if the language has no parser and the file
+    /// represents all its tests.
     pub name: String,
     /// Its source, with the comment above it.
     pub text: String,
 }
 
-/// A case, and the tests that say they cover it.
+/// A case, and the tests that name it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Covered {
     pub id: String,
@@ -25,17 +26,25 @@ pub struct Covered {
 }
 
 impl SourceTest {
-    /// `tests/test_till.py::TestTill::test_adds`.
+    /// For example `tests/test_till.py::TestTill::test_adds`.
     pub fn id(&self) -> String {
-        if self.name.is_empty() { self.file.clone() } else { format!("{}::{}", self.file, self.name) }
+        if self.name.is_empty() {
+            self.file.clone()
+        } else {
+            format!("{}::{}", self.file, self.name)
+        }
     }
 }
 
-/// Every test of a file. One whose language has no tree is shown as a whole.
+/// All tests of a file. A file in a language without a parser counts as one test.
 pub fn tests_in(path: &str, source: &str) -> Vec<SourceTest> {
     let language = Language::of_path(path);
     if language == Language::Other {
-        return vec![SourceTest { file: path.to_owned(), name: String::new(), text: source.to_owned() }];
+        return vec![SourceTest {
+            file: path.to_owned(),
+            name: String::new(),
+            text: source.to_owned(),
+        }];
     }
     let found = items(language, path, source);
     let tests = found.iter().filter(|item| item.is_test);
@@ -48,9 +57,10 @@ pub fn tests_in(path: &str, source: &str) -> Vec<SourceTest> {
         .collect()
 }
 
-/// Where the comment begins that stands directly above a place.
+/// The start of the comment directly above a position.
 fn comment_above(source: &str, place: usize) -> usize {
-    let mut start = source.get(..place).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1);
+    let mut start =
+        source.get(..place).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1);
     while let Some(before) = source.get(..start.saturating_sub(1)).filter(|_| start > 0) {
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = before.get(line_start..).unwrap_or_default().trim_start();
@@ -75,24 +85,27 @@ pub fn covered(cases: &[Case], tests: &[SourceTest]) -> Vec<Covered> {
     cases.iter().map(of).collect()
 }
 
-/// Whether a text has the id as a word: `TC-001` is also `tc_001`, `TC001` and the middle of `testTC001Adds`, and not a
-/// part of `TC-0012`.
+/// Whether a text contains the id as a word: `TC-001` matches `tc_001`, `TC001` and the middle of
+/// `testTC001Adds`, but not a part of `TC-0012`.
 fn says(text: &str, id: &str) -> bool {
-    let wanted: Vec<char> = id.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    let wanted: Vec<char> =
+        id.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     let letters: Vec<char> = text.chars().collect();
-    !wanted.is_empty() && (0..letters.len()).any(|start| begins(&letters, start, &wanted))
+    !wanted.is_empty() && (0..letters.len()).any(|start| matches_at(&letters, start, &wanted))
 }
 
-fn begins(letters: &[char], start: usize, wanted: &[char]) -> bool {
-    let (Some(first), before) = (letters.get(start), start.checked_sub(1).and_then(|at| letters.get(at))) else {
+fn matches_at(letters: &[char], start: usize, wanted: &[char]) -> bool {
+    let (Some(first), before) =
+        (letters.get(start), start.checked_sub(1).and_then(|at| letters.get(at)))
+    else {
         return false;
     };
-    if !first.is_alphanumeric() || before.is_some_and(|before| goes_on(*before, *first)) {
+    if !first.is_alphanumeric() || before.is_some_and(|before| is_same_word(*before, *first)) {
         return false;
     }
     let (mut at, mut last) = (start, *first);
     for (number, letter) in wanted.iter().enumerate() {
-        // Between the parts of an id stands one sign, or none.
+        // The parts of an id can have one separator between them.
         if number > 0 && letters.get(at).is_some_and(|sign| "-_. ".contains(*sign)) {
             at += 1;
         }
@@ -102,13 +115,16 @@ fn begins(letters: &[char], start: usize, wanted: &[char]) -> bool {
         }
         at += 1;
     }
-    !letters.get(at).is_some_and(|next| goes_on(last, *next))
+    !letters.get(at).is_some_and(|next| is_same_word(last, *next))
 }
 
-/// Whether two neighbours are one word: a digit after a digit, a letter after a letter unless a capital begins anew.
-fn goes_on(one: char, next: char) -> bool {
+/// Whether two neighbouring characters belong to one word: two digits, or two letters unless a
+/// capital starts a new word.
+fn is_same_word(one: char, next: char) -> bool {
     (one.is_numeric() && next.is_numeric())
-        || (one.is_alphabetic() && next.is_alphabetic() && !(one.is_lowercase() && next.is_uppercase()))
+        || (one.is_alphabetic()
+            && next.is_alphabetic()
+            && !(one.is_lowercase() && next.is_uppercase()))
 }
 
 #[cfg(test)]
@@ -116,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_found_as_people_write_it() {
+    fn finds_an_id_in_any_notation() {
         for (text, id, found) in [
             ("# TC001: adds", "TC001", true),
             ("test_tc_001_adds", "TC-001", true),
@@ -140,7 +156,8 @@ mod tests {
         let tests = tests_in("tests/test_till.py", source);
         let case = |id: &str| Case { id: id.to_owned(), ..Case::default() };
         let cases = [case("TC001"), case("TC002"), case("TC003"), case("TC004")];
-        let names: Vec<Vec<String>> = covered(&cases, &tests).into_iter().map(|covered| covered.tests).collect();
+        let names: Vec<Vec<String>> =
+            covered(&cases, &tests).into_iter().map(|covered| covered.tests).collect();
         assert_eq!(
             names,
             [

@@ -1,4 +1,5 @@
-//! Files in an answer: an agent that has no tools marks each with its path, and a fence holds the content.
+//! Files in an answer: an agent without tools marks each file with its path, and a fence has the
+//! content.
 //!
 //! ````text
 //! ### FILE: tests/test_calc.py
@@ -7,27 +8,32 @@
 //! ```
 //! ````
 
-/// More files than this in one answer are a mistake.
+/// Maximum number of files in one answer; the rest is ignored.
 const BLOCKS_MAX: usize = 200;
 
-/// A file as an answer has it.
+/// A file in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     pub path: String,
     pub content: String,
 }
 
-/// Every marked file of an answer, in order. A marker without a fence, or a fence that does not end, is no file.
+/// All marked files of an answer, in order. A marker without a fence and an unclosed fence are
+/// ignored.
 pub fn blocks(answer: &str) -> Vec<Block> {
-    let marked =
-        fences(answer).into_iter().filter_map(|fence| Some(Block { path: fence.path?, content: fence.content }));
+    let marked = fences(answer)
+        .into_iter()
+        .filter_map(|fence| Some(Block { path: fence.path?, content: fence.content }));
     marked.take(BLOCKS_MAX).collect()
 }
 
-/// The one fence of an answer that names no file; of several nobody can tell which is meant.
+/// The only fence of an answer, if it names no file. With several fences the right one is unknown.
 pub fn only_fence(answer: &str) -> Option<String> {
     let mut fences = fences(answer).into_iter();
-    fences.next().filter(|fence| fence.path.is_none() && fences.next().is_none()).map(|fence| fence.content)
+    fences
+        .next()
+        .filter(|fence| fence.path.is_none() && fences.next().is_none())
+        .map(|fence| fence.content)
 }
 
 struct Fence {
@@ -35,7 +41,7 @@ struct Fence {
     content: String,
 }
 
-/// The fences of an answer that have content and an end.
+/// The closed, non-empty fences of an answer.
 fn fences(answer: &str) -> Vec<Fence> {
     let mut found = Vec::new();
     let mut path = None;
@@ -71,7 +77,7 @@ fn marker(line: &str) -> Option<String> {
     (hashes > 0 && !path.is_empty()).then(|| path.to_owned())
 }
 
-/// What has to close the fence that this line opens.
+/// The line that closes the fence that this line opens.
 fn fence(line: &str) -> Option<String> {
     const SHORTEST: usize = 3;
     let line = line.trim_end();
@@ -85,8 +91,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_marked_file_of_an_answer_is_found() {
-        let file = |path: &str, content: &str| Block { path: path.to_owned(), content: content.to_owned() };
+    fn finds_all_marked_files() {
+        let file = |path: &str, content: &str| Block {
+            path: path.to_owned(),
+            content: content.to_owned(),
+        };
         for (answer, expected) in [
             ("### FILE: tests/a.py\n```python\nx = 1\n```\n", vec![file("tests/a.py", "x = 1\n")]),
             (

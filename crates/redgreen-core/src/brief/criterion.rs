@@ -1,5 +1,5 @@
-//! An acceptance criterion in the shape its file gives it: plain text, or `criterion: …` with fields of its own such as a
-//! priority. Artifacts carry it on unchanged.
+//! An acceptance criterion in its original form: plain text, or `criterion: …` with additional
+//! fields such as a priority. Artifacts pass it on unchanged.
 
 use std::fmt;
 
@@ -14,17 +14,19 @@ pub enum Criterion {
 }
 
 impl Criterion {
-    /// What has to hold.
+    /// The condition itself.
     pub fn text(&self) -> &str {
         match self {
             Criterion::Text(text) => text,
-            Criterion::Fields(fields) => fields.get("criterion").and_then(Value::as_str).unwrap_or_default(),
+            Criterion::Fields(fields) => {
+                fields.get("criterion").and_then(Value::as_str).unwrap_or_default()
+            }
         }
     }
 }
 
 impl fmt::Display for Criterion {
-    /// The text, and what else the file says about it: `people can sign in (priority: high)`.
+    /// The text and the other fields: `people can sign in (priority: high)`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.text())?;
         let Criterion::Fields(fields) = self else { return Ok(()) };
@@ -50,7 +52,10 @@ fn a_criterion_keeps_its_fields() {
     for (text, told) in [
         ("\"people can sign in\"", "people can sign in"),
         ("{\"criterion\":\"people can sign in\"}", "people can sign in"),
-        ("{\"criterion\":\"it is fast\",\"priority\":\"must\",\"weight\":2}", "it is fast (priority: must, weight: 2)"),
+        (
+            "{\"criterion\":\"it is fast\",\"priority\":\"must\",\"weight\":2}",
+            "it is fast (priority: must, weight: 2)",
+        ),
     ] {
         assert_eq!(read(text).to_string(), told);
         assert_eq!(serde_json::to_string(&read(text)).unwrap(), text);

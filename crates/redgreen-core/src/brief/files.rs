@@ -1,17 +1,18 @@
-//! `<files_to_read>`: files that a request tells its reader to read before anything else.
+//! `<files_to_read>`: files that a request says to read first.
 
 const OPEN: &str = "<files_to_read>";
 const CLOSE: &str = "</files_to_read>";
 
-/// The paths in every such block, one a line, each once. A block that is never closed ends with the text.
+/// The paths in all blocks, one per line, without duplicates. An unclosed block ends with the text.
 pub fn files_to_read(text: &str) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     for block in text.split(OPEN).skip(1) {
         let block = block.split(CLOSE).next().unwrap_or_default();
         for line in block.lines() {
             let path = line.trim().trim_start_matches(['-', '*']).trim();
-            // What is behind the path explains it to a person.
-            let path = path.split(" - ").next().unwrap_or_default().split(" (").next().unwrap_or_default();
+            // The text after the path is an explanation.
+            let path =
+                path.split(" - ").next().unwrap_or_default().split(" (").next().unwrap_or_default();
             let path = path.trim().trim_matches('`').trim_start_matches('@');
             if !path.is_empty() && !files.iter().any(|known| known == path) {
                 files.push(path.to_owned());
@@ -22,7 +23,7 @@ pub fn files_to_read(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn paths_are_found_as_people_list_them() {
+fn finds_paths_in_any_list_style() {
     for (text, files) in [
         ("no block", &[][..]),
         (

@@ -1,9 +1,9 @@
-//! What the project's settings ask of whoever writes tests and code, in the words that agents are told. Nothing here is a
-//! rule of the judge: what it does not check is a wish.
+//! Instructions for tests and code from the project's settings, worded for the agents. The judge
+//! does not enforce them.
 
 use serde::{Deserialize, Serialize};
 
-/// Sentences for each of the two.
+/// Sentences for tests and for code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Instructions {
@@ -11,30 +11,31 @@ pub struct Instructions {
     pub tests: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<String>,
-    /// The folder for test files, and the number of tests for each component: what is written otherwise is worth a warning.
+    /// The folder for test files, and the number of tests per component. Deviations cause a
+    /// warning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_component: Option<(u32, u32)>,
 }
 
-/// How tests are to be written; `None` where nothing is said.
+/// Settings for tests; `None` if not set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Tests {
-    /// The framework to write them for.
+    /// The test framework to use.
     pub framework: Option<String>,
-    /// The folder they belong in.
+    /// The folder for test files.
     pub directory: Option<String>,
     pub edge_cases: Option<bool>,
     pub error_cases: Option<bool>,
-    /// How many for each component, such as `5-10`.
+    /// Tests per component, such as `5-10`.
     pub per_component: Option<String>,
-    /// Whether some of the new tests may pass at once, where all are written at once.
+    /// Whether some of the new tests may pass immediately if all are written at once.
     pub allow_passes: Option<bool>,
 }
 
-/// How code is to be written; `None` where nothing is said.
+/// Settings for code; `None` if not set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Code {
@@ -45,7 +46,7 @@ pub struct Code {
     pub test_each_file: Option<bool>,
     /// Run one failing test before all of them.
     pub test_one_first: Option<bool>,
-    /// What passes some of the tests stays for the next try.
+    /// Keep code that passes some of the tests for the next attempt.
     pub keep_partial: Option<bool>,
 }
 
@@ -54,9 +55,9 @@ pub struct Code {
 pub enum Style {
     /// The least code that passes.
     Minimal,
-    /// With the checks of arguments and the error messages that a reviewer would ask for.
+    /// With the argument checks and error messages that a reviewer would expect.
     Standard,
-    /// The whole of every interface the brief names, tested or not.
+    /// The complete interfaces of the brief, tested or not.
     Comprehensive,
 }
 
@@ -65,7 +66,7 @@ impl Instructions {
         self.tests.is_empty() && self.code.is_empty()
     }
 
-    /// The sentences for these settings. `markers` are those that the project registers with its test runner.
+    /// The sentences for these settings. `markers` are registered with the project's test runner.
     pub fn of(tests: &Tests, code: &Code, markers: &[String]) -> Self {
         Self {
             tests: for_tests(tests, markers),
@@ -75,8 +76,13 @@ impl Instructions {
         }
     }
 
-    /// What of the written tests is not as the settings ask for; `components` is their number.
-    pub fn warnings<'f>(&self, files: impl Iterator<Item = &'f str>, tests: usize, components: usize) -> Vec<String> {
+    /// Warnings for tests that deviate from the settings; `components` is the number of components.
+    pub fn warnings<'f>(
+        &self,
+        files: impl Iterator<Item = &'f str>,
+        tests: usize,
+        components: usize,
+    ) -> Vec<String> {
         let mut warnings = Vec::new();
         if let Some(directory) = &self.directory {
             let below = format!("{}/", directory.trim_end_matches('/'));
@@ -84,24 +90,25 @@ impl Instructions {
             elsewhere.dedup();
             if !elsewhere.is_empty() {
                 warnings.push(format!(
-                    "the settings ask for tests below {directory}, and these are not: {}",
+                    "the settings require tests below {directory}, but these are elsewhere: {}",
                     elsewhere.join(", ")
                 ));
             }
         }
         let wide = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         if let Some((least, most)) = self.per_component.filter(|_| components > 0)
-            && !(wide(least).saturating_mul(components)..=wide(most).saturating_mul(components)).contains(&tests)
+            && !(wide(least).saturating_mul(components)..=wide(most).saturating_mul(components))
+                .contains(&tests)
         {
             warnings.push(format!(
-                "the settings ask for {least} to {most} tests for each of {components} components, and {tests} were written"
+                "the settings require {least} to {most} tests for each of {components} components, but {tests} were written"
             ));
         }
         warnings
     }
 }
 
-/// `5-10`, or `5` for exactly so many.
+/// Parses `5-10`, or `5` for an exact number.
 fn range(words: &str) -> Option<(u32, u32)> {
     let (least, most) = words.split_once('-').unwrap_or((words, words));
     Some((least.trim().parse().ok()?, most.trim().parse().ok()?))
@@ -131,9 +138,11 @@ fn for_tests(tests: &Tests, markers: &[String]) -> Vec<String> {
     if let Some(count) = &tests.per_component {
         told.push(format!("Write {count} tests for each component."));
     }
-    let purposes = [("red", "every new test"), ("unit", "unit tests"), ("integration", "integration tests")];
+    let purposes =
+        [("red", "every new test"), ("unit", "unit tests"), ("integration", "integration tests")];
     let marked = purposes.iter().filter(|(name, _)| markers.iter().any(|marker| marker == name));
-    let marked: Vec<String> = marked.map(|(name, what)| format!("{what} with `@pytest.mark.{name}`")).collect();
+    let marked: Vec<String> =
+        marked.map(|(name, what)| format!("{what} with `@pytest.mark.{name}`")).collect();
     if !marked.is_empty() {
         told.push(format!("Mark {}.", marked.join(", ")));
     }
@@ -143,11 +152,17 @@ fn for_tests(tests: &Tests, markers: &[String]) -> Vec<String> {
 fn for_code(code: &Code) -> Vec<String> {
     let style = code.style.map(|style| match style {
         Style::Minimal => "Write the least code that passes, and nothing that no test asks for.",
-        Style::Standard => "Write it as a reviewer expects it: arguments are checked, errors say what is wrong.",
+        Style::Standard => {
+            "Write it as a reviewer expects it: arguments are checked, errors say what is wrong."
+        }
         Style::Comprehensive => "Write the whole of every interface that the brief names.",
     });
     let flags = [
-        (code.docstrings, "Give every public function and class a docstring.", "Write no docstrings."),
+        (
+            code.docstrings,
+            "Give every public function and class a docstring.",
+            "Write no docstrings.",
+        ),
         (code.type_hints, "Give every signature type hints.", "Write no type hints."),
         (code.test_each_file, "Run the tests after each file you write.", ""),
         (code.test_one_first, "Run the one test you work on first, then all of them.", ""),
@@ -160,20 +175,31 @@ fn for_code(code: &Code) -> Vec<String> {
     style.into_iter().chain(told).map(str::to_owned).collect()
 }
 
-/// The markers that a configuration of pytest registers: `markers` of an INI file, or the list of a TOML file.
+/// The markers that a pytest configuration registers: `markers` in an INI file, or the list in a
+/// TOML file.
 pub fn markers(configuration: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut lines = configuration.lines().skip_while(|line| {
         let key = line.split('=').next().unwrap_or_default().trim();
         key != "markers" || !line.contains('=')
     });
-    let first = lines.next().and_then(|line| line.split_once('=')).map(|(_, rest)| rest).unwrap_or_default();
-    let more =
-        lines.take_while(|line| line.trim().is_empty() || line.starts_with([' ', '\t']) || line.starts_with(']'));
+    let first = lines
+        .next()
+        .and_then(|line| line.split_once('='))
+        .map(|(_, rest)| rest)
+        .unwrap_or_default();
+    let more = lines.take_while(|line| {
+        line.trim().is_empty() || line.starts_with([' ', '\t']) || line.starts_with(']')
+    });
     for line in std::iter::once(first).chain(more) {
-        for entry in line.trim().trim_start_matches('[').trim_end_matches([']', ',']).split("\", \"") {
+        for entry in
+            line.trim().trim_start_matches('[').trim_end_matches([']', ',']).split("\", \"")
+        {
             let entry = entry.trim().trim_matches(['"', '\'', ',']);
-            let name: String = entry.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect();
+            let name: String = entry
+                .chars()
+                .take_while(|letter| letter.is_alphanumeric() || *letter == '_')
+                .collect();
             if !name.is_empty() {
                 found.push(name);
             }
@@ -187,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_told_in_sentences() {
+    fn settings_become_sentences() {
         let tests = Tests {
             framework: Some("pytest".to_owned()),
             directory: Some("tests".to_owned()),
@@ -196,8 +222,12 @@ mod tests {
             per_component: Some("5-10".to_owned()),
             allow_passes: None,
         };
-        let code =
-            Code { style: Some(Style::Minimal), docstrings: Some(true), type_hints: Some(false), ..Code::default() };
+        let code = Code {
+            style: Some(Style::Minimal),
+            docstrings: Some(true),
+            type_hints: Some(false),
+            ..Code::default()
+        };
         let told = Instructions::of(&tests, &code, &["red".to_owned(), "slow".to_owned()]);
         assert_eq!(
             told.tests,
@@ -212,19 +242,27 @@ mod tests {
         );
         assert_eq!(told.code.len(), 3, "{:?}", told.code);
         assert!(Instructions::of(&Tests::default(), &Code::default(), &[]).is_empty());
-        let warned = |files: &[&str], count: usize| told.warnings(files.iter().copied(), count, 2).join("; ");
+        let warned = |files: &[&str], count: usize| {
+            told.warnings(files.iter().copied(), count, 2).join("; ")
+        };
         assert_eq!(warned(&["tests/test_a.py"], 12), "");
         assert_eq!(
             warned(&["test_a.py", "test_a.py"], 12),
-            "the settings ask for tests below tests, and these are not: test_a.py"
+            "the settings require tests below tests, but these are elsewhere: test_a.py"
         );
-        assert_eq!(warned(&[], 3), "the settings ask for 5 to 10 tests for each of 2 components, and 3 were written");
+        assert_eq!(
+            warned(&[], 3),
+            "the settings require 5 to 10 tests for each of 2 components, but 3 were written"
+        );
     }
 
     #[test]
-    fn markers_are_read_from_every_form() {
+    fn reads_markers_from_every_format() {
         for (text, names) in [
-            ("[pytest]\nmarkers =\n    red: from RED\n    unit: fast\naddopts = -q\n", &["red", "unit"][..]),
+            (
+                "[pytest]\nmarkers =\n    red: from RED\n    unit: fast\naddopts = -q\n",
+                &["red", "unit"][..],
+            ),
             (
                 "[tool.pytest.ini_options]\nmarkers = [\n    \"red: from RED\",\n    \"unit\",\n]\n[other]\nx = 1\n",
                 &["red", "unit"],

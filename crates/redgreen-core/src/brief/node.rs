@@ -1,5 +1,5 @@
-//! A YAML or JSON file as a tree that knows the place of every value, and a reader that goes on after a fault: a user
-//! sees all that is wrong with a file at once.
+//! A YAML or JSON file as a tree with the place of every value, and a reader that continues after a
+//! problem, so that users see all problems of a file at once.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -8,26 +8,26 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 use serde_saphyr::Spanned;
 
-/// A key with more wrong letters than this is not thought to be a slip.
+/// Maximum edit distance for a suggested key.
 const TYPOS_MAX: usize = 2;
-/// More faults than this help nobody; the rest is counted.
-const FAULTS_MAX: usize = 50;
-/// What is shown of a value that is wrong.
+/// Maximum number of reported problems; the rest is counted.
+const PROBLEMS_MAX: usize = 50;
+/// Maximum length of a wrong value in a message.
 const SHOWN_CHARS_MAX: usize = 40;
 
-/// How the file is written.
+/// The syntax of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syntax {
     Yaml,
     Json,
 }
 
-/// Something wrong with a file, where, and what is expected there.
+/// A problem in a file: the place and the expected value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct Problem {
     /// Line and column, counted from 1.
     pub place: Option<(u64, u64)>,
-    /// The value's path, such as `$.test_cases[2].id`; empty when the file has no values yet.
+    /// The path of the value, such as `$.test_cases[2].id`; empty if the file has no values yet.
     pub path: String,
     pub message: String,
 }
@@ -44,37 +44,37 @@ pub struct Node {
 pub enum Value {
     Null,
     Flag(bool),
-    /// As it is written.
+    /// The number as written in the file.
     Number(String),
     Text(String),
     List(Vec<Node>),
     Object(Vec<(String, Node)>),
 }
 
-/// Whether a key has to be there.
+/// Whether a key is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     Required,
     Optional,
 }
 
-/// Collects what is wrong. A getter answers `None` for what is absent or at fault.
+/// Collects problems. A getter returns `None` for absent or wrong values.
 #[derive(Debug, Default)]
 pub struct Reader {
-    faults: Vec<Fault>,
-    /// The folder that whole paths may begin with; empty where none may be whole.
+    problems: Vec<Problem>,
+    /// The folder that absolute paths may start with; empty if paths must be relative.
     project: String,
-    /// Keys that nobody asked for.
+    /// Unknown keys.
     pub unused: Vec<String>,
 }
 
-impl Fault {
+impl Problem {
     pub fn whole(message: impl Into<String>) -> Self {
         Self { place: None, path: String::new(), message: message.into() }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((line, column)) = self.place {
             write!(out, "{line}:{column}: ")?;
@@ -87,24 +87,27 @@ impl fmt::Display for Fault {
 }
 
 impl Node {
-    /// Reads a file; a syntax error is its only fault.
-    pub fn parse(syntax: Syntax, text: &str) -> Result<Node, Fault> {
+    /// Parses a file; a syntax error is its only problem.
+    pub fn parse(syntax: Syntax, text: &str) -> Result<Node, Problem> {
         let text = text.trim_start_matches('\u{feff}');
         if text.trim().is_empty() {
-            return Err(Fault::whole("the file is empty"));
+            return Err(Problem::whole("the file is empty"));
         }
         let json = match syntax {
-            Syntax::Json => Some(serde_json::from_str::<Json>(text).map_err(|error| json_fault(&error))?),
+            Syntax::Json => {
+                Some(serde_json::from_str::<Json>(text).map_err(|error| json_fault(&error))?)
+            }
             Syntax::Yaml => None,
         };
-        // JSON is YAML, and the YAML parser knows places; where it is stricter, paths alone have to do.
+        // JSON is valid YAML, and the YAML parser reports places. Where it is stricter, problems
+        // have only a path.
         match (serde_saphyr::from_str::<Spanned<Any>>(text), json) {
             (Ok(any), _) => Ok(Node::located(any, "$".to_owned())),
             (Err(error), Some(json)) => match duplicate(&error) {
-                Some(fault) => Err(fault),
+                Some(problem) => Err(problem),
                 None => Ok(Node::unlocated(json, "$".to_owned())),
             },
-            (Err(error), None) => Err(yaml_fault(&error)),
+            (Err(error), None) => Err(yaml_problem(&error)),
         }
     }
 
@@ -116,7 +119,11 @@ impl Node {
             Any::Number(number) => Value::Number(number),
             Any::Text(text) => Value::Text(text),
             Any::List(items) => Value::List(
-                items.into_iter().enumerate().map(|(at, item)| Node::located(item, format!("{path}[{at}]"))).collect(),
+                items
+                    .into_iter()
+                    .enumerate()
+                    .map(|(at, item)| Node::located(item, format!("{path}[{at}]")))
+                    .collect(),
             ),
             Any::Object(entries) => Value::Object(
                 entries
@@ -157,25 +164,33 @@ impl Node {
         Node { place: None, path, value }
     }
 
-    /// The value of a key; null is as good as absent.
+    /// The value of a key; null counts as absent.
     pub fn get(&self, key: &str) -> Option<&Node> {
         let Value::Object(entries) = &self.value else { return None };
-        entries.iter().find(|(name, _)| name == key).map(|(_, node)| node).filter(|node| node.value != Value::Null)
+        entries
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, node)| node)
+            .filter(|node| node.value != Value::Null)
     }
 
-    /// The same without places. A number that JSON does not know is text.
+    /// The value without places. A number that JSON does not support becomes text.
     pub fn json(&self) -> Json {
         match &self.value {
             Value::Null => Json::Null,
             Value::Flag(flag) => Json::Bool(*flag),
-            Value::Number(number) => serde_json::from_str(number).unwrap_or_else(|_| Json::String(number.clone())),
+            Value::Number(number) => {
+                serde_json::from_str(number).unwrap_or_else(|_| Json::String(number.clone()))
+            }
             Value::Text(text) => Json::String(text.clone()),
             Value::List(items) => items.iter().map(Node::json).collect(),
-            Value::Object(entries) => entries.iter().map(|(key, node)| (key.clone(), node.json())).collect(),
+            Value::Object(entries) => {
+                entries.iter().map(|(key, node)| (key.clone(), node.json())).collect()
+            }
         }
     }
 
-    /// What it says, in lines for a reader: `tech_stack: python, pytest`.
+    /// The value as readable lines: `tech_stack: python, pytest`.
     pub fn told(&self) -> Vec<String> {
         match &self.value {
             Value::Object(entries) => entries
@@ -195,15 +210,18 @@ impl Node {
             Value::Flag(flag) => flag.to_string(),
             Value::Number(number) => number.clone(),
             Value::Text(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
-            Value::List(items) => items.iter().map(Node::on_one_line).collect::<Vec<_>>().join(", "),
+            Value::List(items) => {
+                items.iter().map(Node::on_one_line).collect::<Vec<_>>().join(", ")
+            }
             Value::Object(entries) => {
-                let words = entries.iter().map(|(key, node)| format!("{key}: {}", node.on_one_line()));
+                let words =
+                    entries.iter().map(|(key, node)| format!("{key}: {}", node.on_one_line()));
                 words.collect::<Vec<_>>().join("; ")
             }
         }
     }
 
-    /// What it is, for "found …".
+    /// The kind of the value, for "found …".
     fn kind(&self) -> String {
         match &self.value {
             Value::Null => "nothing".to_owned(),
@@ -217,49 +235,57 @@ impl Node {
 }
 
 impl Reader {
-    /// A reader of files that name paths of a project as a whole, too.
+    /// A reader for files that may contain absolute paths of the project.
     pub fn in_project(project: &str) -> Self {
         Self { project: project.to_owned(), ..Self::default() }
     }
 
-    /// All faults in the order of the file, or the value.
-    pub fn finish<T>(mut self, value: Option<T>) -> Result<T, Vec<Fault>> {
+    /// The value, or all problems in the order of the file.
+    pub fn finish<T>(mut self, value: Option<T>) -> Result<T, Vec<Problem>> {
         match value {
-            Some(value) if self.faults.is_empty() => Ok(value),
+            Some(value) if self.problems.is_empty() => Ok(value),
             _ => {
-                if self.faults.is_empty() {
-                    self.faults.push(Fault::whole("the file cannot be used"));
+                if self.problems.is_empty() {
+                    self.problems.push(Problem::whole("the file cannot be used"));
                 }
-                self.faults.sort_by_key(|fault| fault.place.unwrap_or((u64::MAX, 0)));
-                let more = self.faults.len().saturating_sub(FAULTS_MAX);
-                self.faults.truncate(FAULTS_MAX);
+                self.problems.sort_by_key(|problem| problem.place.unwrap_or((u64::MAX, 0)));
+                let more = self.problems.len().saturating_sub(PROBLEMS_MAX);
+                self.problems.truncate(PROBLEMS_MAX);
                 if more > 0 {
-                    self.faults.push(Fault::whole(format!("and {more} more")));
+                    self.problems.push(Problem::whole(format!("and {more} more")));
                 }
-                Err(self.faults)
+                Err(self.problems)
             }
         }
     }
 
-    pub fn fault(&mut self, node: &Node, message: impl Into<String>) {
-        self.faults.push(Fault { place: node.place, path: node.path.clone(), message: message.into() });
+    pub fn problem(&mut self, node: &Node, message: impl Into<String>) {
+        self.problems.push(Problem {
+            place: node.place,
+            path: node.path.clone(),
+            message: message.into(),
+        });
     }
 
     fn expected(&mut self, node: &Node, what: &str) {
-        self.fault(node, format!("expected {what}, found {}", node.kind()));
+        self.problem(node, format!("expected {what}, found {}", node.kind()));
     }
 
-    /// A key of an object. What is missing is a fault of the object.
+    /// A key of an object. A missing key is a problem of the object.
     pub fn field<'n>(&mut self, object: &'n Node, key: &str, need: Need) -> Option<&'n Node> {
         let found = object.get(key);
         if found.is_none() && need == Need::Required {
             let path = format!("{}.{key}", object.path);
-            self.faults.push(Fault { place: object.place, path, message: "is missing".to_owned() });
+            self.problems.push(Problem {
+                place: object.place,
+                path,
+                message: "is missing".to_owned(),
+            });
         }
         found
     }
 
-    /// Text, or a number where a name is meant. Empty text is a fault where it is required.
+    /// Text, or a number used as a name. Empty text is a problem if the key is required.
     pub fn text(&mut self, object: &Node, key: &str, need: Need) -> Option<String> {
         let node = self.field(object, key, need)?;
         self.words(node, need)
@@ -270,7 +296,7 @@ impl Reader {
             Value::Text(text) if !text.trim().is_empty() => Some(text.trim().to_owned()),
             Value::Text(_) if need == Need::Optional => None,
             Value::Text(_) => {
-                self.fault(node, "expected some words, found empty text");
+                self.problem(node, "expected some words, found empty text");
                 None
             }
             Value::Number(number) => Some(number.clone()),
@@ -291,11 +317,21 @@ impl Reader {
     }
 
     /// A whole number from `least` to `most`.
-    pub fn count(&mut self, object: &Node, key: &str, need: Need, (least, most): (u32, u32)) -> Option<u32> {
+    pub fn count(
+        &mut self,
+        object: &Node,
+        key: &str,
+        need: Need,
+        (least, most): (u32, u32),
+    ) -> Option<u32> {
         let node = self.field(object, key, need)?;
         let number = match &node.value {
-            Value::Number(number) => number.parse().ok().filter(|number| (least..=most).contains(number)),
-            Value::Null | Value::Flag(_) | Value::Text(_) | Value::List(_) | Value::Object(_) => None,
+            Value::Number(number) => {
+                number.parse().ok().filter(|number| (least..=most).contains(number))
+            }
+            Value::Null | Value::Flag(_) | Value::Text(_) | Value::List(_) | Value::Object(_) => {
+                None
+            }
         };
         if number.is_none() {
             self.expected(node, &format!("a whole number from {least} to {most}"));
@@ -316,7 +352,7 @@ impl Reader {
         is
     }
 
-    /// The items of a list; one that is required has at least one, and none has more than `most`.
+    /// The items of a list. A required list has at least one item, and no list more than `most`.
     pub fn list<'n>(&mut self, object: &'n Node, key: &str, need: Need, most: usize) -> &'n [Node] {
         let Some(node) = self.field(object, key, need) else { return &[] };
         let Value::List(items) = &node.value else {
@@ -324,10 +360,10 @@ impl Reader {
             return &[];
         };
         if items.is_empty() && need == Need::Required {
-            self.fault(node, "expected a list with at least one item, found an empty one");
+            self.problem(node, "expected a list with at least one item, found an empty one");
         }
         if items.len() > most {
-            self.fault(node, format!("expected at most {most} items, found {}", items.len()));
+            self.problem(node, format!("expected at most {most} items, found {}", items.len()));
             return &[];
         }
         items
@@ -338,12 +374,20 @@ impl Reader {
         items.iter().filter_map(|item| self.words(item, Need::Required)).collect()
     }
 
-    /// One of some words, spelt in any case.
-    pub fn one_of<T: Copy>(&mut self, object: &Node, key: &str, need: Need, words: &[(&str, T)]) -> Option<T> {
+    /// One of the given words, in any case.
+    pub fn one_of<T: Copy>(
+        &mut self,
+        object: &Node,
+        key: &str,
+        need: Need,
+        words: &[(&str, T)],
+    ) -> Option<T> {
         let node = self.field(object, key, need)?;
         let said = match &node.value {
             Value::Text(text) => text.trim().to_lowercase(),
-            Value::Null | Value::Flag(_) | Value::Number(_) | Value::List(_) | Value::Object(_) => String::new(),
+            Value::Null | Value::Flag(_) | Value::Number(_) | Value::List(_) | Value::Object(_) => {
+                String::new()
+            }
         };
         let found = words.iter().find(|(word, _)| *word == said).map(|(_, value)| *value);
         if found.is_none() {
@@ -353,23 +397,29 @@ impl Reader {
         found
     }
 
-    /// A path of the project, from its root, without a way out. A whole path that begins with the project is cut to that.
+    /// A path within the project, relative to its root. An absolute path inside the project is made
+    /// relative.
     pub fn path(&mut self, node: &Node) -> Option<String> {
         let text = self.words(node, Need::Required)?;
         let inside = Some(self.project.as_str()).filter(|project| !project.is_empty());
         let inside = inside.and_then(|project| text.strip_prefix(project)?.strip_prefix('/'));
-        let text = inside.filter(|rest| !rest.is_empty()).map_or_else(|| text.clone(), str::to_owned);
-        let leaves = text.starts_with(['/', '~', '\\']) || text.split(['/', '\\']).any(|part| part == "..");
+        let text =
+            inside.filter(|rest| !rest.is_empty()).map_or_else(|| text.clone(), str::to_owned);
+        let leaves =
+            text.starts_with(['/', '~', '\\']) || text.split(['/', '\\']).any(|part| part == "..");
         let drive = text.as_bytes().get(1) == Some(&b':');
         if leaves || drive || text.contains('\0') {
-            self.fault(node, format!("expected a path inside the project, found {:?}", cut(&text)));
+            self.problem(
+                node,
+                format!("expected a path inside the project, found {:?}", cut(&text)),
+            );
             return None;
         }
         Some(text.trim_start_matches("./").to_owned())
     }
 
-    /// Keys nobody knows: one that is nearly a known key that is absent is a slip, and a fault; others are kept for a
-    /// person to see.
+    /// Checks for unknown keys. A key similar to an absent known key is a typo and a problem; other
+    /// unknown keys are listed for the user.
     pub fn keys(&mut self, object: &Node, known: &[&str]) {
         let Value::Object(entries) = &object.value else { return };
         for (key, node) in entries.iter().filter(|(key, _)| !known.contains(&key.as_str())) {
@@ -380,18 +430,20 @@ impl Reader {
                 .filter(|(typos, name)| *typos <= TYPOS_MAX.min(name.len() / 3))
                 .min();
             match near {
-                Some((_, name)) => self.fault(node, format!("unknown key {key:?}; did you mean {name:?}?")),
+                Some((_, name)) => {
+                    self.problem(node, format!("unknown key {key:?}; did you mean {name:?}?"));
+                }
                 None => self.unused.push(node.path.clone()),
             }
         }
     }
 
-    /// The same name twice.
+    /// Reports duplicate names.
     pub fn unique<'n>(&mut self, what: &str, named: impl Iterator<Item = (&'n Node, &'n str)>) {
         let mut seen = HashSet::new();
         for (node, name) in named {
             if !seen.insert(name.to_owned()) {
-                self.fault(node, format!("expected each {what} once, found {name:?} again"));
+                self.problem(node, format!("expected each {what} once, found {name:?} again"));
             }
         }
     }
@@ -405,7 +457,7 @@ fn cut(text: &str) -> String {
     short
 }
 
-/// Letters to change, add or drop, neighbours that changed places counting once.
+/// The edit distance; swapped neighbours count once.
 fn distance(one: &str, other: &str) -> usize {
     const LETTERS_MAX: usize = 64;
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
@@ -416,10 +468,14 @@ fn distance(one: &str, other: &str) -> usize {
     for (i, left) in one.iter().enumerate() {
         let mut row = vec![i + 1];
         for (j, right) in other.iter().enumerate() {
-            let at = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
+            let at =
+                |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
             let above = rows.last().map_or(&[][..], Vec::as_slice);
-            let mut best = (at(above, j) + usize::from(left != right)).min(at(above, j + 1) + 1).min(at(&row, j) + 1);
-            let crossed = i > 0 && j > 0 && one.get(i - 1) == Some(right) && other.get(j - 1) == Some(left);
+            let mut best = (at(above, j) + usize::from(left != right))
+                .min(at(above, j + 1) + 1)
+                .min(at(&row, j) + 1);
+            let crossed =
+                i > 0 && j > 0 && one.get(i - 1) == Some(right) && other.get(j - 1) == Some(left);
             if crossed && let Some(before) = rows.get(i - 1) {
                 best = best.min(at(before, j - 1) + 1);
             }
@@ -430,33 +486,33 @@ fn distance(one: &str, other: &str) -> usize {
     rows.last().and_then(|row| row.last()).copied().unwrap_or(usize::MAX)
 }
 
-fn json_fault(error: &serde_json::Error) -> Fault {
+fn json_fault(error: &serde_json::Error) -> Problem {
     let words = error.to_string();
     let message = words.split(" at line ").next().unwrap_or(&words);
     let wide = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-    Fault {
+    Problem {
         place: Some((wide(error.line()), wide(error.column()).max(1))),
         path: String::new(),
-        message: format!("it is not JSON: {message}"),
+        message: format!("not valid JSON: {message}"),
     }
 }
 
-fn yaml_fault(error: &serde_saphyr::Error) -> Fault {
+fn yaml_problem(error: &serde_saphyr::Error) -> Problem {
     let place = error.location().map(|location| (location.line(), location.column()));
     let words = error.without_snippet().to_string();
     let message = words.lines().next().unwrap_or_default().to_owned();
-    // The place is told once.
+    // The place is reported separately.
     let message = message.split(" at line ").next().unwrap_or_default().trim().to_owned();
-    Fault { place, path: String::new(), message: format!("it is not YAML: {message}") }
+    Problem { place, path: String::new(), message: format!("not valid YAML: {message}") }
 }
 
-/// JSON that says the same key twice parses, and means what its last half says.
-fn duplicate(error: &serde_saphyr::Error) -> Option<Fault> {
-    let fault = yaml_fault(error);
-    fault
+/// JSON with a duplicate key parses, but its last value silently wins.
+fn duplicate(error: &serde_saphyr::Error) -> Option<Problem> {
+    let problem = yaml_problem(error);
+    problem
         .message
         .contains("duplicate")
-        .then(|| Fault { message: fault.message.replace("it is not YAML: ", ""), ..fault })
+        .then(|| Problem { message: problem.message.replace("not valid YAML: ", ""), ..problem })
 }
 
 /// Any value, before paths are known.

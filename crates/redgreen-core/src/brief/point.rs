@@ -1,39 +1,41 @@
-//! Modification points: the files that a task says will be changed, as text or as an object. Where a point names a file,
-//! the change is checked against it.
+//! Modification points: the files that a task says will change, as text or as an object. If a point
+//! names a file, the change is checked against it.
 
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModificationPoint {
-    /// From the project's root; none where the words name no file.
+    /// Relative to the project root; `None` if the text names no file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// What the task says, for the agents.
+    /// The task's text, for the agents.
     pub words: String,
 }
 
 impl ModificationPoint {
-    /// Reads a point that is written as text, such as `src/auth.py:login: check the password`.
+    /// Parses a point written as text, such as `src/auth.py:login: check the password`.
     pub fn of_text(text: &str) -> Self {
         Self { file: path_in(text), words: text.trim().to_owned() }
     }
 
-    /// Whether one of the changed paths is the file, or lies below it where it is a folder.
+    /// Whether a changed path is the file, or is below it if it is a folder.
     pub fn is_touched(&self, changed: &[String]) -> bool {
         let Some(file) = &self.file else { return true };
         let file = file.trim_end_matches('/');
-        changed.iter().any(|path| path.strip_prefix(file).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        changed.iter().any(|path| {
+            path.strip_prefix(file).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
     }
 }
 
-/// The first word that can only be a path: it has a folder, or an ending that files have.
+/// The first word that must be a path: it has a folder or a file extension.
 fn path_in(text: &str) -> Option<String> {
     let ends = |letter: char| letter.is_whitespace() || "`'\",;()<>[]".contains(letter);
     text.split(ends).map(plain).find(|word| is_path(word)).map(str::to_owned)
 }
 
-/// Without a place in the file and without the full stop of a sentence.
+/// Strips a place in the file and the full stop of a sentence.
 fn plain(word: &str) -> &str {
     let word = word.split([':', '#']).next().unwrap_or(word);
     word.trim_end_matches('.').trim_start_matches("./")
@@ -41,10 +43,14 @@ fn plain(word: &str) -> &str {
 
 fn is_path(word: &str) -> bool {
     let fits = |letter: char| letter.is_alphanumeric() || "/._-+@".contains(letter);
-    let inside = !word.starts_with('/') && word.split('/').all(|part| !part.is_empty() && part != "..");
+    let inside =
+        !word.starts_with('/') && word.split('/').all(|part| !part.is_empty() && part != "..");
     let name = word.rsplit('/').next().unwrap_or(word);
-    let ending = name.rsplit_once('.').map_or("", |(stem, ending)| if stem.is_empty() { "" } else { ending });
-    let is_file = (1..=5).contains(&ending.len()) && ending.chars().all(|letter| letter.is_ascii_alphabetic());
+    let ending = name
+        .rsplit_once('.')
+        .map_or("", |(stem, ending)| if stem.is_empty() { "" } else { ending });
+    let is_file = (1..=5).contains(&ending.len())
+        && ending.chars().all(|letter| letter.is_ascii_alphabetic());
     !word.is_empty() && word.chars().all(fits) && inside && is_file
 }
 
@@ -62,7 +68,8 @@ fn a_point_names_its_file() {
     ] {
         assert_eq!(ModificationPoint::of_text(text).file.as_deref(), file, "{text}");
     }
-    let point = |file: &str| ModificationPoint { file: Some(file.to_owned()), words: String::new() };
+    let point =
+        |file: &str| ModificationPoint { file: Some(file.to_owned()), words: String::new() };
     let changed = ["src/auth.py".to_owned(), "tests/test_a.py".to_owned()];
     assert!(point("src/auth.py").is_touched(&changed) && point("tests/").is_touched(&changed));
     assert!(!point("src/auth").is_touched(&changed) && !point("src/other.py").is_touched(&changed));

@@ -1,7 +1,7 @@
-//! A RED artifact as the beginning of a run: tests that somebody else's RED wrote, and what it carries on of its
+//! A RED artifact as the start of a run: tests that another RED wrote, and parts of its
 //! specification. YAML or JSON.
 
-use super::node::{Fault, Need, Node, Reader, Syntax, Value};
+use super::node::{Need, Node, Problem, Reader, Syntax, Value};
 use super::spec::{cases, components, criteria};
 use super::{Brief, Door};
 use crate::artifact::TestFile;
@@ -23,7 +23,7 @@ const KEYS: &[&str] = &[
     "acceptance_criteria",
 ];
 
-/// What an artifact says, and the keys nobody looked at.
+/// The contents of an artifact, and its unknown keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
     pub brief: Brief,
@@ -31,9 +31,10 @@ pub struct Given {
     pub unused: Vec<String>,
 }
 
-/// Reads an artifact; every fault is told at once. A file that is only named has no content: it has to be there already.
-pub fn parse(syntax: Syntax, text: &str) -> Result<Given, Vec<Fault>> {
-    let root = &Node::parse(syntax, text).map_err(|fault| vec![fault])?;
+/// Parses an artifact and reports all problems at once. A file with only a path has no content; it
+/// has to exist already.
+pub fn parse(syntax: Syntax, text: &str) -> Result<Given, Vec<Problem>> {
+    let root = &Node::parse(syntax, text).map_err(|problem| vec![problem])?;
     let mut reader = Reader::default();
     if !reader.is_object(root) {
         return reader.finish(None);
@@ -45,20 +46,25 @@ pub fn parse(syntax: Syntax, text: &str) -> Result<Given, Vec<Fault>> {
     let nodes = reader.list(root, "test_files", Need::Required, ITEMS_MAX);
     let files: Vec<TestFile> = nodes.iter().filter_map(|node| file(&mut reader, node)).collect();
     let failing = reader.texts(root, "failing_tests", Need::Required, ITEMS_MAX);
-    let components = if root.get("components").is_some_and(|node| node.value != Value::List(Vec::new())) {
-        components(&mut reader, root)
-    } else {
-        Vec::new()
-    };
-    let test_cases = if root.get("test_cases").is_some_and(|node| node.value != Value::List(Vec::new())) {
-        cases(&mut reader, root, &components)
-    } else {
-        Vec::new()
-    };
+    let components =
+        if root.get("components").is_some_and(|node| node.value != Value::List(Vec::new())) {
+            components(&mut reader, root)
+        } else {
+            Vec::new()
+        };
+    let test_cases =
+        if root.get("test_cases").is_some_and(|node| node.value != Value::List(Vec::new())) {
+            cases(&mut reader, root, &components)
+        } else {
+            Vec::new()
+        };
     let acceptance_criteria = criteria(&mut reader, root);
-    let unused =
-        std::mem::take(&mut reader.unused).into_iter().filter(|path| !path.starts_with("$.test_cases")).collect();
-    let request = title.unwrap_or_else(|| format!("Make the {} failing tests of {id} pass", failing.len()));
+    let unused = std::mem::take(&mut reader.unused)
+        .into_iter()
+        .filter(|path| !path.starts_with("$.test_cases"))
+        .collect();
+    let request =
+        title.unwrap_or_else(|| format!("Make the {} failing tests of {id} pass", failing.len()));
     let brief = Brief {
         request,
         door: Door::Spec,
@@ -72,11 +78,12 @@ pub fn parse(syntax: Syntax, text: &str) -> Result<Given, Vec<Fault>> {
     reader.finish(Some(Given { brief, files, unused }))
 }
 
-/// `path` and `content`, or the path alone.
+/// `path` and `content`, or only the path.
 fn file(reader: &mut Reader, node: &Node) -> Option<TestFile> {
     match &node.value {
         Value::Object(_) => {
-            let path = reader.field(node, "path", Need::Required).and_then(|place| reader.path(place))?;
+            let path =
+                reader.field(node, "path", Need::Required).and_then(|place| reader.path(place))?;
             let content = match node.get("content").map(|content| &content.value) {
                 Some(Value::Text(text)) => text.clone(),
                 Some(_) | None => String::new(),
@@ -90,25 +97,38 @@ fn file(reader: &mut Reader, node: &Node) -> Option<TestFile> {
 }
 
 #[test]
-fn an_artifact_begins_a_run() {
+fn an_artifact_starts_a_run() {
     let text = "spec_id: SPEC-1\nrequest_id: REQ-1\ntest_files:\n  - path: tests/test_a.py\n    content: |\n      def test_a():\n          assert False\n  \
                 - tests/test_b.py\nfailing_tests: ['tests/test_a.py::test_a']\ncomponents: []\nacceptance_criteria: [it works]\nextra: 1\n";
     let given = parse(Syntax::Yaml, text).unwrap();
-    assert_eq!((given.brief.id.as_str(), given.brief.request_id.as_deref()), ("SPEC-1", Some("REQ-1")));
+    assert_eq!(
+        (given.brief.id.as_str(), given.brief.request_id.as_deref()),
+        ("SPEC-1", Some("REQ-1"))
+    );
     assert_eq!(given.brief.request, "Make the 1 failing tests of SPEC-1 pass");
     assert_eq!(given.files[0].content, "def test_a():\n    assert False\n");
-    assert_eq!((given.files[1].path.as_str(), given.files[1].content.as_str()), ("tests/test_b.py", ""));
+    assert_eq!(
+        (given.files[1].path.as_str(), given.files[1].content.as_str()),
+        ("tests/test_b.py", "")
+    );
     assert_eq!(given.unused, ["$.extra"]);
     for (text, expected) in [
         ("spec_id: S\n", "$.test_files: is missing"),
-        ("spec_id: S\ntest_files: [../a.py]\nfailing_tests: [a]\n", "expected a path inside the project"),
+        (
+            "spec_id: S\ntest_files: [../a.py]\nfailing_tests: [a]\n",
+            "expected a path inside the project",
+        ),
         (
             "spec_id: S\ntest_files: [a.py]\nfailing_tests: []\n",
             "$.failing_tests: expected a list with at least one item",
         ),
     ] {
-        let told =
-            parse(Syntax::Yaml, text).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+        let told = parse(Syntax::Yaml, text)
+            .unwrap_err()
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n");
         assert!(told.contains(expected), "{text}: {told}");
     }
 }

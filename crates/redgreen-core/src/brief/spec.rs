@@ -1,9 +1,12 @@
-//! A specification: components, test cases, acceptance criteria and the order to build in. YAML or JSON.
+//! A specification: components, test cases, acceptance criteria and the implementation order. YAML
+//! or JSON.
 
 use std::collections::{HashMap, HashSet};
 
-use super::node::{Fault, Need, Node, Reader, Syntax, Value};
-use super::{Brief, Case, Component, Criterion, Door, Interface, Method, OrderStep, Target, files_to_read};
+use super::node::{Need, Node, Problem, Reader, Syntax, Value};
+use super::{
+    Brief, Case, Component, Criterion, Door, Interface, Method, OrderStep, Target, files_to_read,
+};
 
 const ITEMS_MAX: usize = 1_000;
 pub(super) const ITERATIONS_MAX: u32 = 1_000;
@@ -23,20 +26,20 @@ const KEYS: &[&str] = &[
     "examples",
 ];
 
-/// What a file says, and the keys nobody looked at.
+/// The contents of a file, and its unknown keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
     pub brief: Brief,
     pub unused: Vec<String>,
 }
 
-/// Reads a specification; every fault is told at once.
-pub fn parse(syntax: Syntax, text: &str) -> Result<Read, Vec<Fault>> {
-    let root = Node::parse(syntax, text).map_err(|fault| vec![fault])?;
+/// Parses a specification and reports all problems at once.
+pub fn parse(syntax: Syntax, text: &str) -> Result<Read, Vec<Problem>> {
+    let root = Node::parse(syntax, text).map_err(|problem| vec![problem])?;
     read(&root)
 }
 
-pub(super) fn read(root: &Node) -> Result<Read, Vec<Fault>> {
+pub(super) fn read(root: &Node) -> Result<Read, Vec<Problem>> {
     let mut reader = Reader::default();
     if !reader.is_object(root) {
         return reader.finish(None);
@@ -80,7 +83,8 @@ pub(super) fn read(root: &Node) -> Result<Read, Vec<Fault>> {
 
 pub(super) fn components(reader: &mut Reader, root: &Node) -> Vec<Component> {
     let nodes = reader.list(root, "components", Need::Required, ITEMS_MAX);
-    let components: Vec<Component> = nodes.iter().filter_map(|node| component(reader, node)).collect();
+    let components: Vec<Component> =
+        nodes.iter().filter_map(|node| component(reader, node)).collect();
     let named: Vec<(&Node, String)> =
         nodes.iter().filter_map(|node| Some((node, text_of(node.get("name")?)?))).collect();
     reader.unique("component's name", named.iter().map(|(node, name)| (*node, name.as_str())));
@@ -88,14 +92,19 @@ pub(super) fn components(reader: &mut Reader, root: &Node) -> Vec<Component> {
     for node in nodes {
         for item in reader.list(node, "depends_on", Need::Optional, ITEMS_MAX) {
             if let Some(name) = text_of(item).filter(|name| !known.contains(name.as_str())) {
-                reader.fault(item, format!("expected the name of a component, found {name:?}"));
+                reader.problem(item, format!("expected the name of a component, found {name:?}"));
             }
         }
     }
     if let Some((name, at)) = cycle(&components)
         && let Some((node, _)) = named.iter().find(|(_, known)| *known == at)
     {
-        reader.fault(node, format!("expected components that can be built one after another, found a circle: {name}"));
+        reader.problem(
+            node,
+            format!(
+                "expected components that can be built one after another, found a cycle: {name}"
+            ),
+        );
     }
     components
 }
@@ -144,7 +153,8 @@ fn method(reader: &mut Reader, node: &Node) -> Option<Method> {
 
 pub(super) fn cases(reader: &mut Reader, root: &Node, components: &[Component]) -> Vec<Case> {
     let nodes = reader.list(root, "test_cases", Need::Required, ITEMS_MAX);
-    let named: Vec<(&Node, String)> = nodes.iter().filter_map(|node| Some((node, text_of(node.get("id")?)?))).collect();
+    let named: Vec<(&Node, String)> =
+        nodes.iter().filter_map(|node| Some((node, text_of(node.get("id")?)?))).collect();
     reader.unique("test case's id", named.iter().map(|(node, id)| (*node, id.as_str())));
     nodes.iter().filter_map(|node| case(reader, node, components)).collect()
 }
@@ -162,7 +172,10 @@ fn case(reader: &mut Reader, node: &Node, components: &[Component]) -> Option<Ca
         && !components.iter().any(|component| component.name == *name)
     {
         let known: Vec<&str> = components.iter().map(|component| component.name.as_str()).collect();
-        reader.fault(place, format!("expected the name of a component ({}), found {name:?}", known.join(", ")));
+        reader.problem(
+            place,
+            format!("expected the name of a component ({}), found {name:?}", known.join(", ")),
+        );
     }
     let kind = reader.text(node, "type", Need::Optional).unwrap_or_else(|| "unit".to_owned());
     let mut words = |key| reader.text(node, key, Need::Optional).unwrap_or_default();
@@ -170,7 +183,7 @@ fn case(reader: &mut Reader, node: &Node, components: &[Component]) -> Option<Ca
     Some(Case { id: id?, description: description?, component, kind, given, when, then })
 }
 
-/// Plain text, or `criterion: …` with whatever else stands beside it.
+/// Plain text, or `criterion: …` with other fields.
 pub(super) fn criteria(reader: &mut Reader, root: &Node) -> Vec<Criterion> {
     let nodes = reader.list(root, "acceptance_criteria", Need::Optional, ITEMS_MAX);
     nodes
@@ -198,7 +211,8 @@ fn order(reader: &mut Reader, root: &Node) -> Vec<OrderStep> {
     let step = |(at, node): (usize, &Node)| match &node.value {
         Value::Object(_) => {
             reader.keys(node, &["step", "description", "component"]);
-            let step = reader.text(node, "step", Need::Optional).unwrap_or_else(|| (at + 1).to_string());
+            let step =
+                reader.text(node, "step", Need::Optional).unwrap_or_else(|| (at + 1).to_string());
             Some(OrderStep { step, description: reader.text(node, "description", Need::Required)? })
         }
         Value::Null | Value::Flag(_) | Value::Number(_) | Value::Text(_) | Value::List(_) => {
@@ -209,13 +223,16 @@ fn order(reader: &mut Reader, root: &Node) -> Vec<OrderStep> {
     nodes.iter().enumerate().filter_map(step).collect()
 }
 
-/// A share of lines, from `expected_coverage`.
+/// A coverage target, from `expected_coverage`.
 pub(super) fn coverage(reader: &mut Reader, object: &Node) -> Option<Target> {
     let node = object.get("expected_coverage")?;
     let text = reader.words(node, Need::Required)?;
     let target = Target::parse(&text);
     if target.is_none() {
-        reader.fault(node, format!("expected a share from 0 to 100 % such as \">=85%\", found {text:?}"));
+        reader.problem(
+            node,
+            format!("expected a share from 0 to 100 % such as \">=85%\", found {text:?}"),
+        );
     }
     target
 }
@@ -228,13 +245,15 @@ fn text_of(node: &Node) -> Option<String> {
     }
 }
 
-/// A circle of components that wait for each other: in words, and one of them.
+/// A dependency cycle: its text, and one of its components.
 fn cycle(components: &[Component]) -> Option<(String, String)> {
-    let next: HashMap<&str, &[String]> =
-        components.iter().map(|component| (component.name.as_str(), component.depends_on.as_slice())).collect();
+    let next: HashMap<&str, &[String]> = components
+        .iter()
+        .map(|component| (component.name.as_str(), component.depends_on.as_slice()))
+        .collect();
     let mut done: HashSet<&str> = HashSet::new();
     for start in components {
-        // The way from the start, and how many ways on were tried at each place of it.
+        // The path from the start, and the number of branches tried at each component.
         let mut way: Vec<(&str, usize)> = vec![(start.name.as_str(), 0)];
         while let Some((name, tried)) = way.last().copied() {
             let onward = next.get(name).and_then(|names| names.get(tried));
@@ -292,12 +311,22 @@ request_id: REQ-7
 ";
 
     #[test]
-    fn a_specification_is_read_whole() {
+    fn reads_a_complete_specification() {
         let brief = parse(Syntax::Yaml, OAUTH).unwrap().brief;
-        assert_eq!((brief.id.as_str(), brief.request.as_str()), ("SPEC-20260102-0001", "OAuth provider"));
-        assert_eq!(brief.components[0].interface.methods[0].signature, "authenticate(code: str) -> dict");
-        assert_eq!(brief.case_names(), ["TC001: a valid code gives a token", "TC002: a wrong code is refused"]);
-        let criteria: Vec<String> = brief.acceptance_criteria.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            (brief.id.as_str(), brief.request.as_str()),
+            ("SPEC-20260102-0001", "OAuth provider")
+        );
+        assert_eq!(
+            brief.components[0].interface.methods[0].signature,
+            "authenticate(code: str) -> dict"
+        );
+        assert_eq!(
+            brief.case_names(),
+            ["TC001: a valid code gives a token", "TC002: a wrong code is refused"]
+        );
+        let criteria: Vec<String> =
+            brief.acceptance_criteria.iter().map(ToString::to_string).collect();
         assert_eq!(criteria, ["people can sign in (priority: must)", "tokens are refreshed"]);
         assert_eq!(brief.request_id.as_deref(), Some("REQ-7"));
         assert_eq!(brief.implementation_order[0].step, "1");
@@ -308,12 +337,12 @@ request_id: REQ-7
     }
 
     #[test]
-    fn every_fault_has_its_place_and_what_is_expected() {
+    fn problems_name_the_place_and_the_expected_value() {
         for (text, expected) in [
             ("", "the file is empty"),
             ("- a", "1:1: $: expected an object, found a list"),
             ("spec_id: S", "1:1: $.components: is missing\n1:1: $.test_cases: is missing"),
-            ("spec_id: [a", "it is not YAML"),
+            ("spec_id: [a", "not valid YAML"),
             (
                 &OAUTH.replace("TC002", "TC001"),
                 "20:5: $.test_cases[1]: expected each test case's id once, found \"TC001\" again",
@@ -331,16 +360,22 @@ request_id: REQ-7
                 "2:8: $.titel: unknown key \"titel\"; did you mean \"title\"?",
             ),
             (
-                &OAUTH.replace("    type: class", "    type: [class]\n    depends_on: [OAuthProvider]"),
-                "4:5: $.components[0]: expected components that can be built one after another, found a circle: \
+                &OAUTH.replace(
+                    "    type: class",
+                    "    type: [class]\n    depends_on: [OAuthProvider]",
+                ),
+                "4:5: $.components[0]: expected components that can be built one after another, found a cycle: \
                  OAuthProvider → OAuthProvider\n5:11: $.components[0].type: expected text, found a list",
             ),
-            (&format!("{OAUTH}expected_coverage: lots\n"), "$.expected_coverage: expected a share from 0 to 100 %"),
+            (
+                &format!("{OAUTH}expected_coverage: lots\n"),
+                "$.expected_coverage: expected a share from 0 to 100 %",
+            ),
             (&format!("{OAUTH}withhold: often\n"), "$.withhold: expected true or false"),
-            (&format!("{OAUTH}title: again\n"), "it is not YAML: duplicate"),
+            (&format!("{OAUTH}title: again\n"), "not valid YAML: duplicate"),
         ] {
-            let faults = parse(Syntax::Yaml, text).unwrap_err();
-            let told = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+            let problems = parse(Syntax::Yaml, text).unwrap_err();
+            let told = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
             assert!(told.contains(expected), "{text}\n---\n{told}");
         }
     }

@@ -1,29 +1,31 @@
-//! A TDD task of another tool's planner, as JSON: all its test cases are written first, then the code, then it is
-//! improved.
+//! A TDD task of another tool's planner, as JSON: all its test cases are written first, then the
+//! code, then it is refactored.
 
-use super::node::{Fault, Need, Node, Reader, Syntax, Value};
+use super::node::{Need, Node, Problem, Reader, Syntax, Value};
 use super::spec::{ITERATIONS_MAX, Read, coverage};
 use super::{
-    Brief, Case, Criterion, Door, Execution, ExecutionMethod, ModificationPoint, PhaseOrders, Strategy, files_to_read,
+    Brief, Case, Criterion, Door, Execution, ExecutionMethod, ModificationPoint, PhaseOrders,
+    Strategy, files_to_read,
 };
 use crate::phase::Phase;
 
 const ITEMS_MAX: usize = 1_000;
-/// Programs whose command line is a test command; what else a criterion says is prose for the agents.
+/// Programs whose command line is a test command. All other criteria are prose for the agents.
 const RUNNERS: &[&str] = &[
-    "bash", "bats", "bun", "bundle", "cargo", "composer", "coverage", "ctest", "deno", "dotnet", "go", "gradle",
-    "jest", "just", "make", "mix", "mocha", "mvn", "node", "npm", "npx", "nox", "php", "phpunit", "pnpm", "poetry",
-    "pytest", "python", "python3", "rake", "rspec", "ruby", "sh", "tox", "uv", "vitest", "yarn",
+    "bash", "bats", "bun", "bundle", "cargo", "composer", "coverage", "ctest", "deno", "dotnet",
+    "go", "gradle", "jest", "just", "make", "mix", "mocha", "mvn", "node", "npm", "npx", "nox",
+    "php", "phpunit", "pnpm", "poetry", "pytest", "python", "python3", "rake", "rspec", "ruby",
+    "sh", "tox", "uv", "vitest", "yarn",
 ];
 
-/// Reads a task; every structural fault is told at once, by its name. `project` is the folder that whole paths of the task
-/// may begin with.
-pub fn parse(text: &str, project: &str) -> Result<Read, Vec<Fault>> {
-    let root = Node::parse(Syntax::Json, text).map_err(|fault| vec![fault])?;
+/// Parses a task and reports all structural problems at once, by name. `project` is the folder that
+/// absolute paths of the task may start with.
+pub fn parse(text: &str, project: &str) -> Result<Read, Vec<Problem>> {
+    let root = Node::parse(Syntax::Json, text).map_err(|problem| vec![problem])?;
     read(&root, project)
 }
 
-pub(super) fn read(root: &Node, project: &str) -> Result<Read, Vec<Fault>> {
+pub(super) fn read(root: &Node, project: &str) -> Result<Read, Vec<Problem>> {
     let mut reader = Reader::in_project(project);
     if !reader.is_object(root) {
         return reader.finish(None);
@@ -78,7 +80,7 @@ fn meta(reader: &mut Reader, root: &Node, brief: &mut Brief) {
     if reader.flag(meta, "tdd_workflow", Need::Required) == Some(false)
         && let Some(node) = meta.get("tdd_workflow")
     {
-        reader.fault(node, "expected true: redgreen takes test-driven tasks only");
+        reader.problem(node, "expected true: redgreen supports only test-driven tasks");
     }
     let known = [
         "tdd_workflow",
@@ -90,7 +92,8 @@ fn meta(reader: &mut Reader, root: &Node, brief: &mut Brief) {
         "context_package_path",
     ];
     reader.keys(meta, &known);
-    brief.max_iterations = reader.count(meta, "max_iterations", Need::Optional, (1, ITERATIONS_MAX));
+    brief.max_iterations =
+        reader.count(meta, "max_iterations", Need::Optional, (1, ITERATIONS_MAX));
     brief.withhold = reader.flag(meta, "withhold", Need::Optional);
     let mut counted = 0u32;
     for cycle in reader.list(meta, "tdd_cycles", Need::Optional, ITEMS_MAX) {
@@ -99,7 +102,14 @@ fn meta(reader: &mut Reader, root: &Node, brief: &mut Brief) {
         }
         reader.keys(
             cycle,
-            &["cycle", "feature", "test_count", "test_cases", "implementation_scope", "expected_coverage"],
+            &[
+                "cycle",
+                "feature",
+                "test_count",
+                "test_cases",
+                "implementation_scope",
+                "expected_coverage",
+            ],
         );
         let most = u32::try_from(ITEMS_MAX).unwrap_or(u32::MAX);
         let count = reader.count(cycle, "test_count", Need::Required, (1, most));
@@ -108,7 +118,10 @@ fn meta(reader: &mut Reader, root: &Node, brief: &mut Brief) {
             && !cases.is_empty()
             && usize::try_from(count).ok() != Some(cases.len())
         {
-            reader.fault(node, format!("expected the number of test_cases, {}, found {count}", cases.len()));
+            reader.problem(
+                node,
+                format!("expected the number of test_cases, {}, found {count}", cases.len()),
+            );
         }
         counted = counted.saturating_add(count.unwrap_or(0));
         let start = brief.test_cases.len();
@@ -118,7 +131,11 @@ fn meta(reader: &mut Reader, root: &Node, brief: &mut Brief) {
             kind: "unit".to_owned(),
             ..Case::default()
         }));
-        brief.implementation_scope.extend(reader.text(cycle, "implementation_scope", Need::Optional));
+        brief.implementation_scope.extend(reader.text(
+            cycle,
+            "implementation_scope",
+            Need::Optional,
+        ));
         brief.expected_coverage = brief.expected_coverage.max(coverage(reader, cycle));
     }
     let mut seen: Vec<&str> = Vec::new();
@@ -126,7 +143,10 @@ fn meta(reader: &mut Reader, root: &Node, brief: &mut Brief) {
         if seen.contains(&case.description.as_str())
             && let Some(node) = meta.get("tdd_cycles")
         {
-            reader.fault(node, format!("expected each test case once, found {:?} again", case.description));
+            reader.problem(
+                node,
+                format!("expected each test case once, found {:?} again", case.description),
+            );
         }
         seen.push(&case.description);
     }
@@ -155,24 +175,38 @@ fn execution(reader: &mut Reader, root: &Node, brief: &mut Brief) {
     if let Some(from) = node.get("resume_from") {
         match (&from.value, strategy) {
             (Value::List(items), Strategy::MergeFork) => {
-                resume_from.extend(items.iter().filter_map(|item| reader.words(item, Need::Required)));
+                resume_from
+                    .extend(items.iter().filter_map(|item| reader.words(item, Need::Required)));
             }
-            (_, Strategy::MergeFork) => reader.fault(from, "expected a list of ids: merge_fork goes on from several"),
-            (Value::List(_), _) => reader.fault(from, "expected one id; a list is for merge_fork"),
-            (_, Strategy::New) => reader.fault(from, "expected nothing: the strategy \"new\" goes on from nowhere"),
-            (_, Strategy::Resume | Strategy::Fork) => resume_from.extend(reader.words(from, Need::Required)),
+            (_, Strategy::MergeFork) => {
+                reader
+                    .problem(from, "expected a list of ids: merge_fork continues several sessions");
+            }
+            (Value::List(_), _) => {
+                reader.problem(from, "expected one id; a list is for merge_fork");
+            }
+            (_, Strategy::New) => {
+                reader
+                    .problem(from, "expected no value: the strategy \"new\" starts a new session");
+            }
+            (_, Strategy::Resume | Strategy::Fork) => {
+                resume_from.extend(reader.words(from, Need::Required));
+            }
         }
     } else if strategy != Strategy::New {
-        reader.fault(node, "expected resume_from: this strategy goes on from a session");
+        reader.problem(node, "expected resume_from: this strategy continues a session");
     }
     if strategy == Strategy::MergeFork && resume_from.len() == 1 {
-        reader.fault(node, "expected at least two ids in resume_from: merge_fork goes on from several");
+        reader.problem(
+            node,
+            "expected at least two ids in resume_from: merge_fork continues several sessions",
+        );
     }
     let method = brief.execution.as_ref().map(|execution| execution.method).unwrap_or_default();
     brief.execution = Some(Execution { method, id, strategy, resume_from, ..Execution::default() });
 }
 
-/// Command lines are run; what else the criteria say is for the agents to read.
+/// Command lines are executed; all other criteria are for the agents to read.
 fn convergence(reader: &mut Reader, root: &Node, brief: &mut Brief) {
     let Some(node) = reader.object(root, "convergence", Need::Required) else { return };
     reader.keys(node, &["criteria"]);
@@ -186,11 +220,15 @@ fn convergence(reader: &mut Reader, root: &Node, brief: &mut Brief) {
         && brief.convergence.is_empty()
         && matches!(&criteria.value, Value::List(items) if !items.is_empty())
     {
-        reader.fault(criteria, "expected a test command among the criteria, such as \"pytest tests\", found none");
+        reader.problem(
+            criteria,
+            "expected a test command among the criteria, such as \"pytest tests\", found none",
+        );
     }
 }
 
-/// The command line in a criterion: the whole of it, what stands between backticks, or what follows a colon.
+/// The command line in a criterion: all of it, the part between backticks, or the part after a
+/// colon.
 pub fn command(criterion: &str) -> Option<String> {
     let quoted = criterion.split('`').skip(1).step_by(2);
     let after_colon = criterion.split_once(": ").map(|(_, rest)| rest);
@@ -199,14 +237,19 @@ pub fn command(criterion: &str) -> Option<String> {
 }
 
 fn is_command(line: &str) -> bool {
-    let mut words = line.split_whitespace().skip_while(|word| word.contains('=') && !word.starts_with('-'));
+    let mut words =
+        line.split_whitespace().skip_while(|word| word.contains('=') && !word.starts_with('-'));
     let Some(program) = words.next() else { return false };
-    let prose = line.contains('`') || line.ends_with(['.', ':']) || line.contains(" passes") || line.contains(": ");
-    let named = program.starts_with("./") || RUNNERS.contains(&program.rsplit('/').next().unwrap_or(program));
+    let prose = line.contains('`')
+        || line.ends_with(['.', ':'])
+        || line.contains(" passes")
+        || line.contains(": ");
+    let named = program.starts_with("./")
+        || RUNNERS.contains(&program.rsplit('/').next().unwrap_or(program));
     named && !prose
 }
 
-/// The three steps of the task, and what else it says to do.
+/// The three phases of the task, and its other steps.
 fn phases(reader: &mut Reader, root: &Node, prose_too: &mut Vec<String>) -> Vec<PhaseOrders> {
     let nodes = reader.list(root, "implementation", Need::Required, ITEMS_MAX);
     let words = [("red", Phase::Red), ("green", Phase::Green), ("refactor", Phase::Refactor)];
@@ -214,28 +257,36 @@ fn phases(reader: &mut Reader, root: &Node, prose_too: &mut Vec<String>) -> Vec<
     for node in nodes {
         match &node.value {
             Value::Text(text) => prose_too.push(text.trim().to_owned()),
-            // A step of no phase is one more thing to know, as a step that is only text.
-            Value::Object(_) if node.get("tdd_phase").is_none() => prose_too.extend(prose(reader, node)),
+            // A step without a phase is additional information, like a step that is only text.
+            Value::Object(_) if node.get("tdd_phase").is_none() => {
+                prose_too.extend(prose(reader, node));
+            }
             Value::Object(_) => {
                 let phase = reader.one_of(node, "tdd_phase", Need::Required, &words);
                 let orders = orders(reader, node, phase);
                 let Some(phase) = phase else { continue };
                 let PhaseOrders { description, actions, .. } = &orders;
                 if phase == Phase::Green && description.is_empty() && actions.is_empty() {
-                    reader.fault(node, "expected actions or a description of the green phase, found neither");
+                    reader.problem(
+                        node,
+                        "expected actions or a description of the green phase, found neither",
+                    );
                 }
                 if found.iter().any(|orders| orders.phase == phase) {
-                    reader.fault(
+                    reader.problem(
                         node,
-                        format!("expected each phase once, found {} again", phase.as_str().to_lowercase()),
+                        format!(
+                            "expected each phase once, found {} again",
+                            phase.as_str().to_lowercase()
+                        ),
                     );
                 } else if found.last().is_some_and(|last| last.phase > phase) {
-                    reader.fault(node, "expected the order red, green, refactor");
+                    reader.problem(node, "expected the order red, green, refactor");
                 }
                 found.push(orders);
             }
             Value::Null | Value::Flag(_) | Value::Number(_) | Value::List(_) => {
-                reader.fault(node, "expected text or an object with tdd_phase");
+                reader.problem(node, "expected text or an object with tdd_phase");
             }
         }
     }
@@ -246,22 +297,33 @@ fn phases(reader: &mut Reader, root: &Node, prose_too: &mut Vec<String>) -> Vec<
             .map(|(word, _)| *word)
             .collect();
         if !missing.is_empty() || found.len() > words.len() {
-            let lacks =
-                if missing.is_empty() { String::new() } else { format!("; there is no {}", missing.join(", no ")) };
+            let lacks = if missing.is_empty() {
+                String::new()
+            } else {
+                format!("; there is no {}", missing.join(", no "))
+            };
             let message = format!(
                 "expected exactly 3 objects with tdd_phase red, green and refactor, found {}{lacks}",
                 found.len()
             );
-            reader.fault(node, message);
+            reader.problem(node, message);
         }
     }
     found
 }
 
-/// What the task says about one phase.
+/// The task's instructions for one phase.
 fn orders(reader: &mut Reader, node: &Node, phase: Option<Phase>) -> PhaseOrders {
-    let known =
-        ["step", "title", "description", "tdd_phase", "actions", "test_fix_cycle", "modification_points", "logic_flow"];
+    let known = [
+        "step",
+        "title",
+        "description",
+        "tdd_phase",
+        "actions",
+        "test_fix_cycle",
+        "modification_points",
+        "logic_flow",
+    ];
     reader.keys(node, &known);
     if let Some(cycle) = node.get("test_fix_cycle") {
         reader.keys(cycle, &["max_iterations"]);
@@ -275,7 +337,7 @@ fn orders(reader: &mut Reader, node: &Node, phase: Option<Phase>) -> PhaseOrders
     }
 }
 
-/// Files that will be changed: text, or an object that names the file.
+/// Files that will change: text, or an object that names the file.
 fn points(reader: &mut Reader, object: &Node) -> Vec<ModificationPoint> {
     let nodes = reader.list(object, "modification_points", Need::Optional, ITEMS_MAX);
     let point = |node: &Node| match &node.value {
@@ -292,7 +354,7 @@ fn points(reader: &mut Reader, object: &Node) -> Vec<ModificationPoint> {
     nodes.iter().filter_map(point).collect()
 }
 
-/// What a plan knows beside the steps: the stack, conventions, results of an exploration, a package of context.
+/// The plan's context: the stack, conventions, exploration results, a context package.
 fn context(reader: &mut Reader, root: &Node, brief: &mut Brief) {
     brief.modification_points = points(reader, root);
     let meta = root.get("meta");
@@ -301,24 +363,25 @@ fn context(reader: &mut Reader, root: &Node, brief: &mut Brief) {
     let flow = root.get("logic_flow").map(Node::told).unwrap_or_default();
     brief.pre_analysis.extend(flow.into_iter().map(|step| format!("logic flow: {step}")));
     brief.pre_analysis.extend(root.get("exploration_results").map(exploration).unwrap_or_default());
-    let package = [meta.and_then(|meta| meta.get("context_package_path")), root.get("context_package_path")];
+    let package =
+        [meta.and_then(|meta| meta.get("context_package_path")), root.get("context_package_path")];
     let package = package.into_iter().flatten().find_map(|node| reader.path(node));
     brief.files.extend(package);
 }
 
-/// What an exploration found, in lines for the agents.
+/// The results of an exploration, as lines for the agents.
 pub fn exploration(results: &Node) -> Vec<String> {
     results.told().into_iter().map(|line| format!("exploration: {line}")).collect()
 }
 
-/// `test_fix_cycle.max_iterations` of the green step, where `meta` does not say it.
+/// `test_fix_cycle.max_iterations` of the green step, if `meta` does not set it.
 fn green_iterations(reader: &mut Reader, root: &Node) -> Option<u32> {
     let Value::List(nodes) = &root.get("implementation")?.value else { return None };
     let cycles = nodes.iter().filter_map(|node| node.get("test_fix_cycle")).next()?;
     reader.count(cycles, "max_iterations", Need::Optional, (1, ITERATIONS_MAX))
 }
 
-/// What a step says, whatever its shape.
+/// The text of a step in any form.
 fn prose(reader: &mut Reader, node: &Node) -> Option<String> {
     const WORDS: [&str; 5] = ["step", "title", "description", "action", "command"];
     match &node.value {
@@ -326,13 +389,20 @@ fn prose(reader: &mut Reader, node: &Node) -> Option<String> {
         Value::Object(_) => {
             reader.keys(
                 node,
-                &[&WORDS[..], &["actions", "commands", "logic_flow", "modification_points", "output_to"]].concat(),
+                &[
+                    &WORDS[..],
+                    &["actions", "commands", "logic_flow", "modification_points", "output_to"],
+                ]
+                .concat(),
             );
             let mut said: Vec<String> =
                 WORDS.iter().filter_map(|name| reader.text(node, name, Need::Optional)).collect();
             for name in ["actions", "commands", "logic_flow", "modification_points"] {
                 let told = node.get(name).map(Node::told).unwrap_or_default();
-                said.extend((!told.is_empty()).then(|| format!("{}: {}", name.replace('_', " "), told.join("; "))));
+                said.extend(
+                    (!told.is_empty())
+                        .then(|| format!("{}: {}", name.replace('_', " "), told.join("; "))),
+                );
             }
             (!said.is_empty()).then(|| said.join(": "))
         }
@@ -368,29 +438,40 @@ mod tests {
 }"#;
 
     #[test]
-    fn a_task_is_read_whole() {
+    fn reads_a_complete_task() {
         let read = parse(TASK, "/srv/shop").unwrap();
         let brief = read.brief;
         assert_eq!(read.unused, Vec::<String>::new());
         assert_eq!((brief.id.as_str(), brief.request.as_str()), ("S-IMPL-1", "A calculator"));
         assert_eq!(brief.case_names(), ["TC001: adds", "TC002: subtracts"]);
         assert_eq!((brief.test_count, brief.max_iterations), (Some(2), Some(3)));
-        let off = TASK.replacen("\"max_iterations\": 3,", "\"max_iterations\": 3, \"withhold\": false,", 1);
+        let off = TASK.replacen(
+            "\"max_iterations\": 3,",
+            "\"max_iterations\": 3, \"withhold\": false,",
+            1,
+        );
         assert_eq!((brief.withhold, parse(&off, "").unwrap().brief.withhold), (None, Some(false)));
         assert_eq!(brief.expected_coverage.map(String::from).as_deref(), Some(">=85%"));
         assert_eq!(brief.convergence, ["python -m pytest -q"]);
         assert_eq!(brief.acceptance_criteria, [Criterion::from("All functions are documented")]);
         assert_eq!(brief.pre_analysis, ["look: read the code", "look around"]);
         let execution = brief.execution.unwrap();
-        assert_eq!((execution.method, execution.strategy), (ExecutionMethod::Cli, Strategy::Resume));
+        assert_eq!(
+            (execution.method, execution.strategy),
+            (ExecutionMethod::Cli, Strategy::Resume)
+        );
         assert_eq!(execution.resume_from, ["S-IMPL-0"]);
         assert_eq!(brief.phases.len(), 3);
     }
 
     #[test]
-    fn every_structural_fault_is_told_by_name_and_all_at_once() {
+    fn reports_all_structural_problems_at_once() {
         for (old, new, expected) in [
-            ("\"tdd_workflow\": true", "\"tdd_workflow\": false", "$.meta.tdd_workflow: expected true"),
+            (
+                "\"tdd_workflow\": true",
+                "\"tdd_workflow\": false",
+                "$.meta.tdd_workflow: expected true",
+            ),
             ("\"tdd_workflow\": true,", "", "$.meta.tdd_workflow: is missing"),
             (
                 "\"test_count\": 2",
@@ -403,43 +484,69 @@ mod tests {
                 "\"max_iterations\": 0,",
                 "$.meta.max_iterations: expected a whole number from 1",
             ),
-            ("\"method\": \"cli\"", "\"method\": \"robot\"", "expected one of agent, cli, found \"robot\""),
+            (
+                "\"method\": \"cli\"",
+                "\"method\": \"robot\"",
+                "expected one of agent, cli, found \"robot\"",
+            ),
             ("\"S-IMPL-0\"", "[\"a\", \"b\"]", "expected one id; a list is for merge_fork"),
             ("\"strategy\": \"resume\"", "\"strategy\": \"merge_fork\"", "expected a list of ids"),
-            ("\"strategy\": \"resume\"", "\"strategy\": \"new\"", "goes on from nowhere"),
+            ("\"strategy\": \"resume\"", "\"strategy\": \"new\"", "starts a new session"),
             (", \"resume_from\": \"S-IMPL-0\"", "", "expected resume_from"),
             ("python -m pytest -q", "it works", "$.convergence.criteria: expected a test command"),
-            ("\"./tests\"", "\"/srv/shop\"", "$.focus_paths[1]: expected a path inside the project"),
+            (
+                "\"./tests\"",
+                "\"/srv/shop\"",
+                "$.focus_paths[1]: expected a path inside the project",
+            ),
             (
                 "\"tdd_phase\": \"refactor\"",
                 "\"tdd_phase\": \"blue\"",
                 "expected one of red, green, refactor, found \"blue\"",
             ),
-            ("\"tdd_phase\": \"refactor\"", "\"tdd_phase\": \"green\"", "expected each phase once, found green again"),
+            (
+                "\"tdd_phase\": \"refactor\"",
+                "\"tdd_phase\": \"green\"",
+                "expected each phase once, found green again",
+            ),
             (
                 ", \"tdd_phase\": \"refactor\"",
                 "",
                 "$.implementation: expected exactly 3 objects with tdd_phase red, green and refactor, found 2; there is no refactor",
             ),
-            ("\"description\": \"Implement\", ", "", "expected actions or a description of the green phase"),
+            (
+                "\"description\": \"Implement\", ",
+                "",
+                "expected actions or a description of the green phase",
+            ),
             ("\"./tests\"", "\"/etc\"", "$.focus_paths[1]: expected a path inside the project"),
-            ("\"description\": \"A calculator\",", "\"description\": \" \",", "$.description: expected some words"),
+            (
+                "\"description\": \"A calculator\",",
+                "\"description\": \" \",",
+                "$.description: expected some words",
+            ),
             ("\"subtracts\"", "\"adds\"", "expected each test case once, found \"adds\" again"),
-            ("\"A calculator\"", "\"A calculator\" oops", "it is not JSON"),
-            ("\"description\": \"A calculator\",", "\"description\": \"A\", \"description\": \"B\",", "duplicate"),
+            ("\"A calculator\"", "\"A calculator\" oops", "not valid JSON"),
+            (
+                "\"description\": \"A calculator\",",
+                "\"description\": \"A\", \"description\": \"B\",",
+                "duplicate",
+            ),
         ] {
             let text = TASK.replacen(old, new, 1);
             assert_ne!(text, TASK, "{old}");
-            let faults = parse(&text, "").unwrap_err();
-            let told = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+            let problems = parse(&text, "").unwrap_err();
+            let told = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
             assert!(told.contains(expected), "{old} → {new}\n---\n{told}");
         }
-        let many = parse(r#"{"meta": {}, "implementation": [], "convergence": {"criteria": []}}"#, "").unwrap_err();
+        let many =
+            parse(r#"{"meta": {}, "implementation": [], "convergence": {"criteria": []}}"#, "")
+                .unwrap_err();
         assert_eq!(many.len(), 4, "{many:?}");
     }
 
     #[test]
-    fn everything_a_plan_says_is_read_and_what_is_not_used_is_listed() {
+    fn reads_a_plan_and_lists_unused_keys() {
         let more = r#""pre_analysis": [{ "step": "look", "action": "read", "commands": ["rg add src", "Read(calc.py)"], "speed": 9 }],
   "modification_points": [{ "file": "calc.py", "target": "add", "change": "create" }],
   "logic_flow": ["parse", "add"],
@@ -470,7 +577,10 @@ mod tests {
         );
         assert_eq!(brief.focus_paths, ["calc.py", "tests"]);
         assert_eq!(brief.files, [".workflow/context-package.json", "docs/a.md"]);
-        assert_eq!(brief.shared_context, ["tech_stack: python, pytest", "conventions: names in English"]);
+        assert_eq!(
+            brief.shared_context,
+            ["tech_stack: python, pytest", "conventions: names in English"]
+        );
         assert_eq!(
             brief.pre_analysis,
             [
@@ -482,7 +592,8 @@ mod tests {
                 "exploration: integration_points: cli.py"
             ]
         );
-        let points: Vec<_> = brief.points(Phase::Green).map(|point| point.file.as_deref()).collect();
+        let points: Vec<_> =
+            brief.points(Phase::Green).map(|point| point.file.as_deref()).collect();
         assert_eq!(points, [Some("calc.py"), Some("calc.py")]);
         assert_eq!(brief.phases[1].logic_flow, ["first"]);
     }
@@ -496,7 +607,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_told_from_prose() {
+    fn separates_commands_from_prose() {
         for (criterion, line) in [
             ("pytest tests/ -q", Some("pytest tests/ -q")),
             ("CI=1 npm test", Some("CI=1 npm test")),

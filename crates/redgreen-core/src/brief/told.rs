@@ -1,4 +1,4 @@
-//! A brief in the words that an agent is told.
+//! The wording of a brief for an agent.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::{Brief, Case, Component, Door, ModificationPoint};
 use crate::phase::Role;
 
 impl Brief {
-    /// What the file says beside the request, as far as it concerns the role.
+    /// The parts of the file, besides the request, that concern the role.
     pub fn told(&self, role: Role) -> String {
         let mut text = String::new();
         match self.door {
@@ -34,17 +34,23 @@ impl Brief {
                 tell_case(&mut text, case);
             }
         }
-        let criteria: Vec<String> = self.acceptance_criteria.iter().map(ToString::to_string).collect();
+        let criteria: Vec<String> =
+            self.acceptance_criteria.iter().map(ToString::to_string).collect();
         list(&mut text, "It has to hold that", &criteria);
-        let steps: Vec<String> =
-            self.implementation_order.iter().map(|step| format!("{}: {}", step.step, step.description)).collect();
+        let steps: Vec<String> = self
+            .implementation_order
+            .iter()
+            .map(|step| format!("{}: {}", step.step, step.description))
+            .collect();
         list(&mut text, "Order", &steps);
         list(&mut text, "Scope", &self.implementation_scope);
         list(&mut text, "Paths", &self.focus_paths);
         list(&mut text, "Files to change", &points(&self.modification_points));
         list(&mut text, "For all tasks of the plan", &self.shared_context);
         list(&mut text, "Look at first", &self.pre_analysis);
-        for orders in self.phases.iter().filter(|orders| crate::state::role_of(orders.phase) == role) {
+        for orders in
+            self.phases.iter().filter(|orders| crate::state::role_of(orders.phase) == role)
+        {
             writeln!(text, "This phase: {}", orders.description).ok();
             list(&mut text, "Do", &orders.actions);
             list(&mut text, "In this order", &orders.logic_flow);
@@ -56,7 +62,9 @@ impl Brief {
         }
         match role {
             Role::Test => list(&mut text, "The project asks", &self.instructions.tests),
-            Role::Implementing | Role::Refactor => list(&mut text, "The project asks", &self.instructions.code),
+            Role::Implementing | Role::Refactor => {
+                list(&mut text, "The project asks", &self.instructions.code);
+            }
             Role::TestList | Role::Diagnosis => {}
         }
         text
@@ -73,7 +81,11 @@ fn tell_component(text: &mut String, component: &Component) {
 }
 
 fn tell_case(text: &mut String, case: &Case) {
-    let of = case.component.as_deref().map(|name| format!(" [{name}, {}]", case.kind)).unwrap_or_default();
+    let of = case
+        .component
+        .as_deref()
+        .map(|name| format!(" [{name}, {}]", case.kind))
+        .unwrap_or_default();
     writeln!(text, "- {}{of}", case.name()).ok();
     for (word, said) in [("given", &case.given), ("when", &case.when), ("then", &case.then)] {
         if !said.is_empty() {
@@ -99,7 +111,7 @@ mod tests {
     use crate::phase::Phase;
 
     #[test]
-    fn each_role_is_told_what_concerns_it() {
+    fn each_role_gets_the_parts_that_concern_it() {
         let brief = Brief {
             test_cases: vec![Case {
                 id: "TC1".to_owned(),
@@ -107,7 +119,10 @@ mod tests {
                 then: "5".to_owned(),
                 ..Case::default()
             }],
-            phases: vec![PhaseOrders { description: "implement".to_owned(), ..PhaseOrders::of(Phase::Green) }],
+            phases: vec![PhaseOrders {
+                description: "implement".to_owned(),
+                ..PhaseOrders::of(Phase::Green)
+            }],
             expected_coverage: Target::parse("85%"),
             ..Brief::default()
         };

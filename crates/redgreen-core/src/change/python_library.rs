@@ -1,5 +1,5 @@
-//! The modules of Python's own library. A file of one of these names at a place where Python looks first is imported
-//! instead.
+//! The modules of Python's standard library. A file with one of these names, at a place that Python
+//! searches first, is imported instead.
 
 pub(super) const MODULES: &[&str] = &[
     "abc",

@@ -1,4 +1,4 @@
-//! Names, requests and addresses, a row each.
+//! Tests for names, requests and addresses.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn target(text: &str) -> Target {
 }
 
 #[test]
-fn an_entry_admits_names_on_the_usual_ports_and_exactly_what_has_a_port() {
+fn entries_allow_names_on_usual_ports_and_exact_ports() {
     for (entry, asked, expected) in [
         ("api.example.com", "api.example.com:443", Admission::Named),
         ("api.example.com", "API.example.com.:80", Admission::Named),
@@ -33,28 +33,34 @@ fn an_entry_admits_names_on_the_usual_ports_and_exactly_what_has_a_port() {
 }
 
 #[test]
-fn what_would_allow_everything_is_no_entry() {
-    for entry in ["*", "*.*", "*.com", "a.*", "", ".", "a b", "http://a", "a/b", "1.2.3.4", "**.a.b", "a:0", "a:x"] {
+fn rejects_entries_that_would_allow_everything() {
+    for entry in [
+        "*", "*.*", "*.com", "a.*", "", ".", "a b", "http://a", "a/b", "1.2.3.4", "**.a.b", "a:0",
+        "a:x",
+    ] {
         assert_eq!(Entry::parse(entry), None, "{entry}");
     }
 }
 
 #[test]
-fn requests_to_a_proxy_are_read() {
+fn parses_proxy_requests() {
     let rows: [(&str, Result<Option<&str>, &str>); 10] = [
         ("CONNECT a.b:443 HTTP/1.1\r\nHost: a.b\r\n\r\n", Ok(Some("tunnel a.b:443"))),
         ("CONNECT [::1]:80 HTTP/1.0\r\n\r\n", Ok(Some("tunnel [::1]:80"))),
         ("CONNECT a.b:443 HTTP/1.1\r\nHost", Ok(None)),
         ("CONNECT a.b HTTP/1.1\r\n\r\n", Err("it names no host and port")),
-        ("GET http://a:81?q HTTP/1.1\r\n\r\n", Ok(Some("a:81 GET /?q HTTP/1.1|Host: a:81|Connection: close||"))),
+        (
+            "GET http://a:81?q HTTP/1.1\r\n\r\n",
+            Ok(Some("a:81 GET /?q HTTP/1.1|Host: a:81|Connection: close||")),
+        ),
         (
             "POST http://u:p@a.b/x HTTP/1.1\r\nhost: evil\r\nProxy-Authorization: s\r\nA: b\r\n\r\n{}",
             Ok(Some("a.b:80 POST /x HTTP/1.1|Host: a.b|Connection: close|A: b||")),
         ),
         ("GET /x HTTP/1.1\r\n\r\n", Err("it is not a request to a proxy")),
         ("GET https://a/x HTTP/1.1\r\n\r\n", Err("it is not a request to a proxy")),
-        ("GET http://a/x y HTTP/1.1\r\n\r\n", Err("its first line is no request")),
-        ("\u{16}\u{3}\u{1}\r\n\r\n", Err("its first line is no request")),
+        ("GET http://a/x y HTTP/1.1\r\n\r\n", Err("its first line is not a request")),
+        ("\u{16}\u{3}\u{1}\r\n\r\n", Err("its first line is not a request")),
     ];
     for (bytes, expected) in rows {
         let read = parse(bytes.as_bytes()).map(|read| {
@@ -74,7 +80,7 @@ fn requests_to_a_proxy_are_read() {
 }
 
 #[test]
-fn addresses_of_settings_are_found() {
+fn finds_urls_in_settings() {
     let text = "base = \"https://a.example.com/v1\" x='http://127.0.0.1:4010/v1', sparse+https://u:p@c.d:8443/index, \
                 http://[::1]:11434 https:// ftp://no";
     let found: Vec<String> = targets_in(text).iter().map(Target::to_string).collect();
@@ -82,8 +88,9 @@ fn addresses_of_settings_are_found() {
 }
 
 #[test]
-fn only_the_internet_is_public() {
-    let public = ["1.1.1.1", "160.79.104.10", "2606:4700::1111", "64:ff9b::101:101", "::ffff:1.1.1.1"];
+fn only_internet_addresses_are_public() {
+    let public =
+        ["1.1.1.1", "160.79.104.10", "2606:4700::1111", "64:ff9b::101:101", "::ffff:1.1.1.1"];
     let other = [
         "127.0.0.1",
         "10.1.2.3",
@@ -116,7 +123,7 @@ fn only_the_internet_is_public() {
 }
 
 #[test]
-fn this_machine_is_known_by_its_names() {
+fn recognises_names_of_this_machine() {
     for (text, expected) in [
         ("localhost:1", true),
         ("127.0.0.2:1", true),

@@ -1,4 +1,4 @@
-//! What new code changes around the tests: the language's own names, and what coverage counts.
+//! Changes around the tests: shadowed built-in names, and lines excluded from coverage.
 
 use super::{Material, target_files};
 use crate::change::{Class, Kind};
@@ -10,20 +10,28 @@ const PREDECLARED: &str = "any bool byte comparable complex64 complex128 error f
                            string uint uint8 uint16 uint32 uint64 uintptr true false iota nil append cap clear close complex \
                            copy delete imag len make max min new panic print println real recover";
 
-/// New names of a package that take the place of the language's own in its tests: what the tests say has another meaning.
+/// New names in a package that shadow built-in names in its tests, which changes the meaning of the
+/// tests.
 pub fn shadows(material: &Material<'_>) -> Vec<Reason> {
-    let tests: Vec<String> = target_files(material).iter().filter_map(|file| (material.now)(file)).collect();
+    let tests: Vec<String> =
+        target_files(material).iter().filter_map(|file| (material.now)(file)).collect();
     let mut reasons = Vec::new();
     for changed in material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted) {
         let language = Language::of_path(&changed.path);
-        let Some(source) = (material.now)(&changed.path).filter(|_| language == Language::Go) else { continue };
+        let Some(source) = (material.now)(&changed.path).filter(|_| language == Language::Go)
+        else {
+            continue;
+        };
         let old = (material.before)(&changed.path).unwrap_or_default();
         let known = syntax::items(language, &changed.path, &old);
         for item in syntax::items(language, &changed.path, &source) {
             let is_new = known.iter().all(|known| known.name != item.name);
             let is_used = tests.iter().any(|test| syntax::mentions(test, &item.name));
             if is_new && is_used && PREDECLARED.split(' ').any(|name| name == item.name) {
-                let sentence = format!("new code declares `{}`, which the tests mean as the language's own", item.name);
+                let sentence = format!(
+                    "new code declares `{}`, which shadows the built-in that the tests use",
+                    item.name
+                );
                 let reason = Reason::new(Code::GreenSuspicious, sentence);
                 reasons.push(reason.place(Some(&changed.path), Some(item.lines.0)));
             }
@@ -32,9 +40,10 @@ pub fn shadows(material: &Material<'_>) -> Vec<Reason> {
     reasons
 }
 
-/// New marks that take lines out of what coverage counts.
+/// New comments that exclude lines from coverage.
 pub fn hidden_from_coverage(material: &Material<'_>) -> Vec<Reason> {
-    const MARKS: [&str; 6] = ["pragma: no cover", "istanbul ignore", "c8 ignore", "v8 ignore", "nocov", "LCOV_EXCL"];
+    const MARKS: [&str; 6] =
+        ["pragma: no cover", "istanbul ignore", "c8 ignore", "v8 ignore", "nocov", "LCOV_EXCL"];
     let mut reasons = Vec::new();
     for changed in material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted) {
         let code = matches!(changed.class, Class::Implementation | Class::Mixed);
@@ -42,8 +51,11 @@ pub fn hidden_from_coverage(material: &Material<'_>) -> Vec<Reason> {
         let old = (material.before)(&changed.path).unwrap_or_default();
         let marks = |text: &str| MARKS.iter().map(|mark| text.matches(mark).count()).sum::<usize>();
         if marks(&source) > marks(&old) {
-            let sentence = format!("{} hides lines from coverage that were counted before", changed.path);
-            reasons.push(Reason::new(Code::RefactorConfigChanged, sentence).place(Some(&changed.path), None));
+            let sentence =
+                format!("{} excludes lines from coverage that counted before", changed.path);
+            reasons.push(
+                Reason::new(Code::RefactorConfigChanged, sentence).place(Some(&changed.path), None),
+            );
         }
     }
     reasons

@@ -1,29 +1,44 @@
-//! GREEN: new tests that nobody saw at RED, since they did not load there, and that sleep by their own will.
+//! GREEN: new tests that did not run at RED, because they did not load, and that skip themselves.
 
 use super::{About, Material};
 use crate::report::{Report, Test};
 use crate::syntax::{self, Item, Language, Marker};
 
-/// What a test may ask before it skips itself; the project's code has no say in it.
-const OUTSIDE: [&str; 9] =
-    ["Getenv", "LookupEnv", "Short()", "GOOS", "LookPath", "environ", "getenv", "process.env", "platform"];
+/// What a test may check before it skips itself. The project's code has no influence on it.
+const OUTSIDE: [&str; 9] = [
+    "Getenv",
+    "LookupEnv",
+    "Short()",
+    "GOOS",
+    "LookPath",
+    "environ",
+    "getenv",
+    "process.env",
+    "platform",
+];
 
-/// The tests of the candidate that are skipped because RED says so: by a mark, by the surroundings, or by a mark of which
-/// a `conftest.py` of RED's says that it is skipped. Code that skips them is not among the reasons.
+/// Tests of the candidate that RED skips: by a marker, by a check of the environment, or by a
+/// marker that a `conftest.py` of RED skips. Tests that the code skips are not included.
 pub(crate) fn asleep(material: &Material<'_>, before: &Report, after: &Report) -> Vec<Test> {
-    let idle = after.tests.iter().filter(|test| test.status.is_idle() && before.test(&test.id).is_none());
-    idle.filter(|test| !material.targets.contains(&test.id) && is_asleep(material, test)).cloned().collect()
+    let idle =
+        after.tests.iter().filter(|test| test.status.is_idle() && before.test(&test.id).is_none());
+    idle.filter(|test| !material.targets.contains(&test.id) && is_asleep(material, test))
+        .cloned()
+        .collect()
 }
 
 fn is_asleep(material: &Material<'_>, test: &Test) -> bool {
     let near = |path: &&String| {
         let known = test.is_in(path);
-        Language::of_path(path) != Language::Other && (known || test.file.is_none() && material.is_test(path))
+        Language::of_path(path) != Language::Other
+            && (known || test.file.is_none() && material.is_test(path))
     };
     material.paths.iter().filter(near).any(|path| {
         let Some(source) = (material.before)(path) else { return false };
         let items = syntax::items(Language::of_path(path), path, &source);
-        let own = |item: &&Item| item.is_test && About { file: path.clone(), item: item.name.clone() }.is(test);
+        let own = |item: &&Item| {
+            item.is_test && About { file: path.clone(), item: item.name.clone() }.is(test)
+        };
         items.iter().filter(own).any(|item| {
             let text = source.get(item.span.clone()).unwrap_or_default();
             sleeps(item, text) || is_left_out(material, text)
@@ -31,7 +46,7 @@ fn is_asleep(material: &Material<'_>, test: &Test) -> bool {
     })
 }
 
-/// Marked, or skipped after a look at something that is not the project's.
+/// Marked, or skipped after a check of something outside the project.
 fn sleeps(item: &Item, text: &str) -> bool {
     const CALLS: [&str; 4] = [".Skip(", ".Skipf(", ".SkipNow(", "pytest.skip("];
     let marked = item.markers.iter().any(|marker| matches!(marker, Marker::Skip | Marker::Todo));
@@ -44,7 +59,7 @@ fn sleeps(item: &Item, text: &str) -> bool {
     }
 }
 
-/// `@pytest.mark.slow`, where a `conftest.py` skips what is slow.
+/// `@pytest.mark.slow`, if a `conftest.py` skips slow tests.
 fn is_left_out(material: &Material<'_>, text: &str) -> bool {
     let marks = text.match_indices("@pytest.mark.").filter_map(|(at, found)| {
         let rest = text.get(at + found.len()..)?;
@@ -53,6 +68,8 @@ fn is_left_out(material: &Material<'_>, text: &str) -> bool {
     let marks: Vec<&str> = marks.filter(|mark| !mark.is_empty()).collect();
     let hooks = material.paths.iter().filter(|path| path.ends_with("conftest.py"));
     let texts: Vec<String> = hooks.filter_map(|path| (material.before)(path)).collect();
-    let skips = |text: &String| text.contains("skip") && marks.iter().any(|mark| syntax::mentions(text, mark));
+    let skips = |text: &String| {
+        text.contains("skip") && marks.iter().any(|mark| syntax::mentions(text, mark))
+    };
     !marks.is_empty() && texts.iter().any(skips)
 }

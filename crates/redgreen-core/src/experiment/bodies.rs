@@ -1,10 +1,12 @@
-//! GREEN: do the bodies of RED's tests hold in an ordinary program, too? They are built without test `cfg`, dev-dependencies
-//! and debug assertions, and started without a test runner, its arguments or any test file in sight, under an ordinary name.
-//! Honest code does there what it did in the test. Needed where code can look at its arguments, its own executable, the
-//! call stack, its environment, loaded modules or how it was compiled, and be called in ways that cannot be recorded.
+//! GREEN: do the bodies of the RED tests also pass in an ordinary program? They are built without
+//! test `cfg`, dev-dependencies and debug assertions, and start without a test runner, its
+//! arguments or any test file, under an ordinary name. Honest code behaves there as in the test.
+//! Needed for code that inspects its arguments, its executable, the call stack, its environment,
+//! loaded modules or how it was compiled, and whose calls cannot be recorded.
 //!
-//! The bodies run in reverse order and twice in one process: code that counts its calls is noticed as well. A body that
-//! fails is blamed only where it fails as the only body, too, and passes as the only test under the runner.
+//! The bodies run in reverse order and twice in one process, which also reveals code that counts
+//! its calls. A failing body counts only if it also fails as the only body, and the test passes as
+//! the only test under the runner.
 
 pub(super) mod go;
 mod python;
@@ -16,29 +18,29 @@ use crate::framework::invoke::Selection;
 use crate::report::Status;
 use crate::syntax::{self, Item, Language};
 
-/// Bodies of one file that are tried; those after them say the same.
+/// The maximum number of bodies of one file to try.
 const BODIES_MAX: usize = 40;
-/// How the program begins a line that tells what became of a body.
+/// The prefix of a line that reports the result of a body.
 const MARK: &str = "~~ body";
 const ROUNDS: usize = 2;
-/// Stands at the end of what a program said that was ended because its time was over.
+/// The end of the output of a program that timed out.
 pub const UNFINISHED: &str = "~~ unfinished";
-/// What the program is called.
+/// The name of the program.
 pub const NAME: &str = "program";
 
 /// How a program is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Build {
-    /// A binary of the package in the folder; `packages` are built without debug assertions.
+    /// A binary of the package in the folder. `packages` are built without debug assertions.
     Cargo { packages: Vec<String> },
-    /// The package in that folder, from the root of the module.
+    /// The package in that folder, relative to the root of the module.
     Go { package: String },
 }
 
 /// The tests of one file as a program.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The file that they are from.
+    /// The file that contains them.
     pub file: String,
     bodies: Vec<Body>,
     kind: Kind,
@@ -47,22 +49,22 @@ pub struct Program {
 #[derive(Clone, Debug)]
 enum Kind {
     Built(Box<Built>),
-    /// The text of the file; its module has the name that it has under the runner, or another one.
+    /// The text of the file. Its module has the same name as under the runner, or another one.
     Interpreted {
         source: String,
         named: bool,
     },
 }
 
-/// A program that is built before it is started.
+/// A program that has to be built first.
 #[derive(Clone, Debug)]
 struct Built {
-    /// Where it is built, and where it is started.
+    /// Where it is built, and where it starts.
     root: String,
     home: String,
     build: Build,
     edits: Vec<(String, String)>,
-    /// The file that holds `main`, what stands before it, and how it is written.
+    /// The file with `main`, the text before it, and how to write it.
     main: String,
     head: String,
     write: fn(&str, &[Body]) -> String,
@@ -70,13 +72,13 @@ struct Built {
 
 #[derive(Clone, Debug)]
 struct Body {
-    /// As the runner knows the test.
+    /// The id under the runner.
     id: String,
     /// What to call.
     path: String,
 }
 
-/// What became of a body, the first time and the second.
+/// The result of a body, in the first and second round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
     Yes,
@@ -85,14 +87,19 @@ pub enum Held {
     Unknown,
 }
 
-/// One for each file with tests of RED whose bodies can be built without the runner.
+/// One program for each file with RED tests whose bodies can be built without the runner.
 pub fn programs(material: &Material<'_>) -> Vec<Program> {
-    let made = target_files(material).into_iter().filter_map(|file| match Language::of_path(&file) {
-        Language::Rust => rust::program(material, file),
-        Language::Go => go::program(material, file),
-        Language::Python => python::program(material, file),
-        Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Java | Language::Other => None,
-    });
+    let made =
+        target_files(material).into_iter().filter_map(|file| match Language::of_path(&file) {
+            Language::Rust => rust::program(material, file),
+            Language::Go => go::program(material, file),
+            Language::Python => python::program(material, file),
+            Language::JavaScript
+            | Language::TypeScript
+            | Language::Tsx
+            | Language::Java
+            | Language::Other => None,
+        });
     made.filter(|program| !program.bodies.is_empty()).collect()
 }
 
@@ -109,17 +116,24 @@ impl Program {
                 let Built { build, root, home, .. } = built.as_ref().clone();
                 (edits, Way::Program { build, root, home, apart: unseen(material) })
             }
-            Kind::Interpreted { source, named } => (Vec::new(), python::way(&self.file, source, *named, &self.bodies)),
+            Kind::Interpreted { source, named } => {
+                (Vec::new(), python::way(&self.file, source, *named, &self.bodies))
+            }
         };
-        Experiment { edits, way, ..Experiment::of_tests(Question::Calls, Tree::Head, Selection::All, &what) }
+        Experiment {
+            edits,
+            way,
+            ..Experiment::of_tests(Question::Calls, Tree::Head, Selection::All, &what)
+        }
     }
 
-    /// Whether a body that holds only once, or only after others, is told by the program alone.
+    /// Whether the program alone reports bodies that pass only once, or only after others.
     pub fn tells_order(&self) -> bool {
         matches!(self.kind, Kind::Built(_))
     }
 
-    /// The same program in other circumstances that honest tests may depend on: blamed is only what fails here as well.
+    /// The same program under other conditions that honest tests may depend on. A failure counts
+    /// only if it also fails here.
     pub fn otherwise(&self) -> Option<Self> {
         match &self.kind {
             Kind::Interpreted { source, named: false } => {
@@ -130,7 +144,7 @@ impl Program {
         }
     }
 
-    /// The test under its runner, with no more than the program has.
+    /// The test under its runner, with nothing that the program does not have.
     pub fn under_the_runner(&self, material: &Material<'_>, id: &str) -> Experiment {
         match &self.kind {
             Kind::Built(_) => order::alone(id, 1),
@@ -138,7 +152,7 @@ impl Program {
         }
     }
 
-    /// The program with one of its bodies.
+    /// The program with only one of its bodies.
     pub fn with_only(&self, at: usize) -> Self {
         Self { bodies: self.bodies.get(at).cloned().into_iter().collect(), ..self.clone() }
     }
@@ -147,14 +161,16 @@ impl Program {
         self.bodies.get(at).map_or("", |body| &body.id)
     }
 
-    /// What the program said of each body. The first one that it says nothing of ended it.
+    /// The results of each body. The first body without a result ended the program.
     pub fn held(&self, said: &str) -> Vec<[Held; ROUNDS]> {
         let mut all = vec![[Held::Unknown; ROUNDS]; self.bodies.len()];
         for round in 0..ROUNDS {
             for at in (0..self.bodies.len()).rev() {
                 let begins = format!("{MARK} {at} {round} ");
                 let word = said.lines().find_map(|line| line.strip_prefix(&begins));
-                let Some(held) = all.get_mut(at).and_then(|rounds| rounds.get_mut(round)) else { continue };
+                let Some(held) = all.get_mut(at).and_then(|rounds| rounds.get_mut(round)) else {
+                    continue;
+                };
                 *held = match word {
                     Some("holds") => Held::Yes,
                     Some("fails") | None => Held::No,
@@ -169,7 +185,7 @@ impl Program {
     }
 }
 
-/// The tests of RED in a file that pass, each with its item.
+/// The RED tests in a file that pass, each with its item.
 fn targets<'i>(material: &Material<'_>, file: &str, items: &'i [Item]) -> Vec<(&'i Item, String)> {
     let own = items.iter().filter(|item| item.is_test).filter_map(|item| {
         let about = About { file: file.to_owned(), item: item.name.clone() };
@@ -198,11 +214,16 @@ mod tests {
             bodies: vec![body("one"), body("two")],
             kind: Kind::Interpreted { source: String::new(), named: false },
         };
-        let said = |lines: &[&str]| lines.iter().map(|line| format!("\n{MARK} {line}\n")).collect::<String>();
+        let said = |lines: &[&str]| {
+            lines.iter().map(|line| format!("\n{MARK} {line}\n")).collect::<String>()
+        };
         for (lines, expected) in [
             (vec!["1 0 holds", "0 0 holds", "1 1 holds", "0 1 holds"], [[Yes, Yes], [Yes, Yes]]),
             (vec!["1 0 holds", "0 0 fails", "1 1 holds", "0 1 fails"], [[No, No], [Yes, Yes]]),
-            (vec!["1 0 skipped", "0 0 holds", "1 1 skipped", "0 1 holds"], [[Yes, Yes], [Unknown, Unknown]]),
+            (
+                vec!["1 0 skipped", "0 0 holds", "1 1 skipped", "0 1 holds"],
+                [[Yes, Yes], [Unknown, Unknown]],
+            ),
             (vec!["1 0 holds"], [[No, Unknown], [Yes, Unknown]]),
             (vec![], [[Unknown, Unknown], [No, Unknown]]),
         ] {

@@ -1,15 +1,17 @@
-//! Does the code answer the same calls in the same way elsewhere?
+//! Do the same calls have the same results elsewhere?
 //!
-//! While the tests run, calls into the changed code are written down: arguments as they were before the call, and what came
-//! of it. They are made again in an ordinary program, where neither a test runner nor the tests are: in the same order, and
-//! backwards and twice. *Every* outcome is compared: value, exception, output, exit, the arguments after the call.
+//! While the tests run, redgreen records calls into the changed code: the arguments before the
+//! call, and the outcome. An ordinary program without a test runner and without the tests repeats
+//! the calls: in the same order, in reverse, and twice. *Every* part of the outcome is compared:
+//! value, exception, output, exit, and the arguments after the call.
 //!
-//! GREEN: the answers are those that the tests got. Needed for code that asks who is watching, however it finds out. A
-//! difference counts only where the same call in a bare test, inside the runner, gives what was recorded: fixtures, mocks,
-//! clocks and settings of the runner are nobody's cheat.
+//! GREEN compares with the results that the tests got. Needed for code that detects tests in any
+//! way. A difference counts only if a bare test under the runner reproduces the recorded result,
+//! because fixtures, mocks, clocks and runner settings are legitimate.
 //!
-//! REFACTOR: the answers are those of the tree before, also for arguments near the recorded ones. Needed for changes that
-//! no test notices: a check dropped, another exception, an argument changed in place.
+//! REFACTOR compares with the tree before, also for arguments similar to the recorded ones. Needed
+//! for changes that no test detects: a dropped check, another exception, an argument changed in
+//! place.
 
 pub mod built;
 mod outcome;
@@ -20,7 +22,9 @@ mod script;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{About, Experiment, Material, Question, Tree, is_target, outside, selection, target_files};
+use super::{
+    About, Experiment, Material, Question, Tree, is_target, outside, selection, target_files,
+};
 use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::report::{Report, Status, Test};
@@ -31,9 +35,9 @@ use outcome::{By, alike, shown};
 pub(super) use python::{DRIVER as PYTHON, RUNNERS};
 pub(super) use script::DRIVER as SCRIPT;
 
-/// Differences that are told.
+/// The maximum number of differences to report.
 const DIFFERENCES_MAX: usize = 3;
-/// Values written in the changed lines and in the tests that are tried as arguments.
+/// The maximum number of values from changed lines and tests to try as arguments.
 const VALUES_MAX: usize = 60;
 
 /// A language whose calls can be recorded.
@@ -43,31 +47,31 @@ pub enum Speaker {
     Script,
 }
 
-/// The tests, run once more with the changed modules watched.
+/// The tests, run again with the changed modules watched.
 pub struct Watch {
     pub speaker: Speaker,
     pub experiment: Experiment,
 }
 
-/// What was written down, as lines of JSON.
+/// The recorded lines of JSON.
 #[derive(Debug)]
 pub struct Recording {
     speaker: Speaker,
     lines: Vec<String>,
     calls: Vec<Call>,
-    /// Where modules were looked for, from the root.
+    /// The import path, relative to the root.
     path: Vec<String>,
     followed: Followed,
 }
 
-/// How the functions of tests ended, as the interpreter saw it.
+/// How the test functions ended, as the interpreter saw it.
 #[derive(Debug, Default)]
 struct Followed {
-    /// Files none of whose tests can have run unseen.
+    /// Files whose tests cannot run unseen.
     files: Vec<String>,
-    /// A test by its file and the function's name, and whether it returned instead of raising.
+    /// A test by its file and function name, and whether it returned instead of raising.
     ends: Vec<((String, String), bool)>,
-    /// The rest was not seen.
+    /// The rest was not recorded.
     lost: bool,
 }
 
@@ -103,23 +107,23 @@ struct Repeated {
     outcome: Value,
 }
 
-/// What repeated calls gave.
+/// The results of repeated calls.
 #[derive(Debug, Default)]
 pub struct Answers(Vec<Repeated>);
 
-/// What is to be found out about a recorded call.
+/// Open questions about recorded calls.
 #[derive(Clone, Debug, Default)]
 pub struct Doubts {
     numbers: Vec<i64>,
-    /// Calls that do not give the same twice in an ordinary program.
+    /// Calls with different results in an ordinary program.
     pub wavering: Vec<String>,
 }
 
-/// The runs that record; none where no changed code can be watched.
+/// The runs that record calls. Empty if no changed code can be watched.
 pub fn watches(material: &Material<'_>, tree: Tree) -> Vec<Watch> {
     let tests = match tree {
         Tree::Head | Tree::AsIs => target_files(material),
-        // Any test of before may call what is reworked.
+        // Any old test may call the reworked code.
         Tree::Base | Tree::Earlier => material.paths.to_vec(),
     };
     [Speaker::Python, Speaker::Script]
@@ -148,8 +152,10 @@ fn watch(material: &Material<'_>, tree: Tree, tests: &[String], speaker: Speaker
     }
     if tree == Tree::Head {
         let is_new = |path: &String| !edits.iter().any(|(known, _)| known == path);
-        let respelled: Vec<_> =
-            respelled_tests(material, speaker).into_iter().filter(|(path, _)| is_new(path)).collect();
+        let respelled: Vec<_> = respelled_tests(material, speaker)
+            .into_iter()
+            .filter(|(path, _)| is_new(path))
+            .collect();
         edits.extend(respelled);
     }
     let selection = match tree {
@@ -157,68 +163,83 @@ fn watch(material: &Material<'_>, tree: Tree, tests: &[String], speaker: Speaker
         Tree::Head | Tree::AsIs => selection(&tests, material.targets),
     };
     let variables = vec![(python::SEED.0, python::SEED.1.to_owned())];
-    let what = "the tests, with the calls that they make written down";
-    let experiment = Experiment { edits, variables, ..Experiment::of_tests(Question::Calls, tree, selection, what) };
+    let what = "the tests, with their calls recorded";
+    let experiment = Experiment {
+        edits,
+        variables,
+        ..Experiment::of_tests(Question::Calls, tree, selection, what)
+    };
     Some(Watch { speaker, experiment })
 }
 
-/// The tests of RED, spelled otherwise: to the language they are the same.
+/// The RED tests with other formatting. To the language they are the same.
 pub fn respelled(material: &Material<'_>, speaker: Speaker, time: usize) -> Option<Experiment> {
     let edits = respelled_tests(material, speaker);
     let files: Vec<String> = edits.iter().map(|(path, _)| path.clone()).collect();
-    let what = "the same tests with other blanks and one more comment";
-    let run = Experiment::of_tests(Question::Calls, Tree::Head, selection(&files, material.targets), what);
+    let what = "the same tests, with other whitespace and one more comment";
+    let run = Experiment::of_tests(
+        Question::Calls,
+        Tree::Head,
+        selection(&files, material.targets),
+        what,
+    );
     (!edits.is_empty()).then_some(Experiment { edits, time, ..run })
 }
 
 fn respelled_tests(material: &Material<'_>, speaker: Speaker) -> Vec<(String, String)> {
     let files = target_files(material).into_iter().filter(|path| speaker.speaks(path));
     files
-        .filter_map(|path| Some((syntax::respelled(Language::of_path(&path), &(material.now)(&path)?)?, path)))
+        .filter_map(|path| {
+            Some((syntax::respelled(Language::of_path(&path), &(material.now)(&path)?)?, path))
+        })
         .map(|(text, path)| (path, text))
         .collect()
 }
 
-/// Tests of RED that pass as they are written, and fail in this run.
+/// RED tests that pass as written, but fail in this run.
 pub fn failing(material: &Material<'_>, report: &Report) -> Vec<String> {
-    let passes = |id: &&String| material.after.test(id).is_some_and(|test| test.status == Status::Passed);
+    let passes =
+        |id: &&String| material.after.test(id).is_some_and(|test| test.status == Status::Passed);
     let fails = |id: &&String| report.test(id).is_some_and(|test| test.status.is_failure());
     material.targets.iter().filter(passes).filter(fails).cloned().collect()
 }
 
-/// The reason where a test passes only as it is written.
+/// The reason for a test that passes only as written.
 pub fn reads_its_tests(id: &str) -> Reason {
     let sentence = format!(
-        "{id} passes as it is written, and fails with other blanks and one more comment in its file: the code looks at the \
-         text of its tests"
+        "{id} passes as written, but fails with other whitespace and one more comment in its file: \
+         the code reads the source of its tests"
     );
     Reason::new(Code::GreenSuspicious, sentence).test(id)
 }
 
-/// The functions of RED's tests, each by its file and its own name.
+/// The functions of the RED tests, each with its file and name.
 fn own_tests(material: &Material<'_>, speaker: Speaker) -> Vec<(String, String)> {
     let files = target_files(material).into_iter().filter(|file| speaker.speaks(file));
     let functions = files.flat_map(|file| {
         let source = (material.now)(&file).unwrap_or_default();
         let items = syntax::items(Language::of_path(&file), &file, &source).into_iter();
         let own = items.filter(|item| item.is_test && item.kind == ItemKind::Function);
-        let name = |item: syntax::Item| item.name.rsplit("::").next().unwrap_or_default().to_owned();
+        let name =
+            |item: syntax::Item| item.name.rsplit("::").next().unwrap_or_default().to_owned();
         own.map(name).map(|name| (file.clone(), name)).collect::<Vec<_>>()
     });
     functions.collect()
 }
 
-/// Whether the tests went as they went without anybody watching.
+/// Whether the tests had the same results as without watching.
 pub fn is_undisturbed(with: &Report, without: &Report) -> bool {
     let same = |test: &Test| without.test(&test.id).is_none_or(|known| known.status == test.status);
     !with.tests.is_empty() && with.tests.iter().all(same)
 }
 
-/// Reads what was written down.
+/// Reads the recorded lines.
 pub fn read(speaker: Speaker, log: &str) -> Recording {
     let lines: Vec<String> = log.lines().map(str::to_owned).collect();
     let calls = lines.iter().filter_map(|line| serde_json::from_str::<Call>(line).ok()).collect();
-    let mut paths = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok()?.get("path").cloned());
+    let mut paths = lines
+        .iter()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok()?.get("path").cloned());
     let path = paths.next().and_then(|path| serde_json::from_value(path).ok()).unwrap_or_default();
     let mut followed = Followed::default();
     for line in lines.iter().filter_map(|line| serde_json::from_str::<FollowedLine>(line).ok()) {
@@ -234,27 +255,38 @@ impl Recording {
         self.calls.is_empty()
     }
 
-    /// A test of RED that the runner calls passed, and whose function was never run to its end: whatever swallowed the
-    /// failure, or the whole test, is no part of the test.
+    /// A RED test that passes according to the runner, although its function never ran to its end.
+    /// Something outside the test swallowed the failure or the whole test.
     pub fn forged(&self, material: &Material<'_>, report: &Report) -> Option<Reason> {
         let tests = own_tests(material, self.speaker).into_iter();
-        let mut followed = tests.filter(|(file, _)| !self.followed.lost && self.followed.files.contains(file));
+        let mut followed =
+            tests.filter(|(file, _)| !self.followed.lost && self.followed.files.contains(file));
         followed.find_map(|(file, name)| {
             let about = |test: &&Test| {
                 let item = test.id.split('[').next().unwrap_or_default().rsplit(['.', ':']).next();
-                item == Some(name.as_str()) && (About { file: file.clone(), item: name.clone() }).is(test)
+                item == Some(name.as_str())
+                    && (About { file: file.clone(), item: name.clone() }).is(test)
             };
             let target = |test: &&Test| material.targets.contains(&test.id);
-            let passed =
-                report.tests.iter().filter(about).find(|test| test.status == Status::Passed && target(test))?;
+            let passed = report
+                .tests
+                .iter()
+                .filter(about)
+                .find(|test| test.status == Status::Passed && target(test))?;
             let key = (file.clone(), name.clone());
-            let ends: Vec<bool> = self.followed.ends.iter().filter(|(of, _)| *of == key).map(|(_, end)| *end).collect();
+            let ends: Vec<bool> = self
+                .followed
+                .ends
+                .iter()
+                .filter(|(of, _)| *of == key)
+                .map(|(_, end)| *end)
+                .collect();
             let how = match ends.as_slice() {
-                [] => "without its lines being run",
+                [] => "although its lines did not run",
                 ends if !ends.contains(&true) => "although it raises an error",
                 _ => return None,
             };
-            let sentence = format!("{} passes {how}: the code changes what runs the tests", passed.id);
+            let sentence = format!("{} passes {how}: the code changes the test runner", passed.id);
             Some(Reason::new(Code::GreenSuspicious, sentence).test(&passed.id))
         })
     }
@@ -267,7 +299,7 @@ impl Recording {
         }
     }
 
-    /// The same calls and others near them, in an ordinary program, on one of the two trees.
+    /// The same and similar calls in an ordinary program, on one of the two trees.
     pub fn near(&self, material: &Material<'_>, tree: Tree) -> Experiment {
         let near = Near::of(material, self.speaker);
         match self.speaker {
@@ -284,28 +316,33 @@ impl Recording {
         }
     }
 
-    /// Whether no call into that file gave the tests a value to look at: it held or it did not.
+    /// Whether calls into that file only passed or failed, without returning a value to the tests.
     pub fn only_checks(&self, path: &str) -> bool {
         const CHECKS: [&str; 5] = ["NoneType", "bool", "undefined", "null", "boolean"];
         let mut inside = self.calls.iter().filter(|call| call.is_in(path));
         inside.all(|call| {
-            call.outcome
-                .get("gives")
-                .is_none_or(|value| value.get("is").and_then(Value::as_str).is_some_and(|kind| CHECKS.contains(&kind)))
+            call.outcome.get("gives").is_none_or(|value| {
+                value.get("is").and_then(Value::as_str).is_some_and(|kind| CHECKS.contains(&kind))
+            })
         })
     }
 
-    /// Public functions that were changed and that no test calls itself, by file.
+    /// Changed public functions that no test calls directly, by file.
     pub fn uncalled(&self, material: &Material<'_>) -> Vec<(String, String)> {
         let mut uncalled = Vec::new();
         for path in changed_modules(material, self.speaker) {
             let language = Language::of_path(&path);
-            let (Some(old), Some(new)) = ((material.before)(&path), (material.now)(&path)) else { continue };
-            let (before, now) = (syntax::items(language, &path, &old), syntax::items(language, &path, &new));
+            let (Some(old), Some(new)) = ((material.before)(&path), (material.now)(&path)) else {
+                continue;
+            };
+            let (before, now) =
+                (syntax::items(language, &path, &old), syntax::items(language, &path, &new));
             for name in public_functions(language, &path, &old) {
-                let hash =
-                    |items: &[syntax::Item]| items.iter().find(|item| item.name == name).map(|item| item.text_hash);
-                let is_called = self.calls.iter().any(|call| call.is_in(&path) && call.name == name);
+                let hash = |items: &[syntax::Item]| {
+                    items.iter().find(|item| item.name == name).map(|item| item.text_hash)
+                };
+                let is_called =
+                    self.calls.iter().any(|call| call.is_in(&path) && call.name == name);
                 if hash(&now).is_some_and(|now| Some(now) != hash(&before)) && !is_called {
                     uncalled.push((path.clone(), name));
                 }
@@ -314,28 +351,41 @@ impl Recording {
         uncalled
     }
 
-    /// A function that gave its answers one after the other, whatever it was asked: asked the last question first, it gives
-    /// the first answer, and once the tests' questions are answered it gives one and the same. A function that hands out
-    /// numbers goes on.
+    /// A function that returned its results in order, whatever its arguments. If the last call is
+    /// made first, it returns the first result, and after all calls of the tests it always returns
+    /// the same. A function that hands out numbers would continue.
     pub fn by_position(&self, plain: &Answers) -> Option<Reason> {
         const ANSWERS_MIN: usize = 3;
         let mut functions: Vec<(&str, &str)> = self.calls.iter().map(Call::function).collect();
         functions.dedup();
         functions.into_iter().find_map(|function| {
-            let calls: Vec<&Call> = self.calls.iter().filter(|call| call.function() == function).collect();
-            let recorded: Vec<Option<&Value>> = calls.iter().map(|call| call.outcome.get("gives")).collect();
-            let own = plain.0.iter().filter(|one| calls.iter().any(|call| call.number == one.number));
-            // In their order, then backwards and each twice.
+            let calls: Vec<&Call> =
+                self.calls.iter().filter(|call| call.function() == function).collect();
+            let recorded: Vec<Option<&Value>> =
+                calls.iter().map(|call| call.outcome.get("gives")).collect();
+            let own =
+                plain.0.iter().filter(|one| calls.iter().any(|call| call.number == one.number));
+            // In order, then in reverse and each twice.
             let backwards: Vec<&Repeated> = own.skip(calls.len()).collect();
-            let given: Vec<Option<&Value>> = backwards.iter().map(|one| one.outcome.get("gives")).collect();
+            let given: Vec<Option<&Value>> =
+                backwards.iter().map(|one| one.outcome.get("gives")).collect();
             let (first, rest) = given.split_at_checked(calls.len())?;
-            let distinct = recorded.iter().enumerate().all(|(at, one)| !recorded.iter().skip(at + 1).any(|two| one == two));
+            let distinct = recorded
+                .iter()
+                .enumerate()
+                .all(|(at, one)| !recorded.iter().skip(at + 1).any(|two| one == two));
             let asks = backwards.iter().all(|one| !one.shown.ends_with("()"));
-            let ends = rest.len() == calls.len() && rest.windows(2).all(|pair| matches!(pair, [one, two] if one == two));
-            let by_position = calls.len() >= ANSWERS_MIN && asks && distinct && ends && first == recorded.as_slice();
+            let ends = rest.len() == calls.len()
+                && rest.windows(2).all(|pair| matches!(pair, [one, two] if one == two));
+            let by_position = calls.len() >= ANSWERS_MIN
+                && asks
+                && distinct
+                && ends
+                && first == recorded.as_slice();
             let asked = backwards.first().filter(|_| by_position)?;
             let sentence = format!(
-                "{} {} when it is called first: the code gives the answers of the tests in their order, whatever it is asked",
+                "{} {} when it is called first: the code returns the expected results in test \
+                 order, whatever its arguments",
                 asked.shown,
                 shown(&asked.outcome)
             );
@@ -348,7 +398,9 @@ impl Recording {
         let mut doubts = Doubts::default();
         for call in &self.calls {
             match plain.stable(call.number, 0, By::Content) {
-                Some(Ok(said)) if !alike(&call.outcome, &said.outcome, By::Watched) => doubts.numbers.push(call.number),
+                Some(Ok(said)) if !alike(&call.outcome, &said.outcome, By::Watched) => {
+                    doubts.numbers.push(call.number);
+                }
                 Some(Ok(_)) | None => {}
                 Some(Err(said)) => doubts.wavering.push(said.shown.clone()),
             }
@@ -356,7 +408,7 @@ impl Recording {
         doubts
     }
 
-    /// What remains of the doubts once the calls were made in a bare test.
+    /// The remaining differences after the calls were repeated in a bare test.
     pub fn only_in_tests(
         &self,
         doubts: &Doubts,
@@ -368,16 +420,17 @@ impl Recording {
         let confirmed = calls.filter_map(|call| {
             let inside = bare.stable(call.number, 0, By::Content)?.ok()?;
             let outside = plain.stable(call.number, 0, By::Content)?.ok()?;
-            // Whoever is asked for a test has to find it.
+            // A call that names a test file needs that file.
             if removed.iter().any(|path| names(&outside.shown, path)) {
                 return None;
             }
             let as_recorded = alike(&call.outcome, &inside.outcome, By::Watched);
-            (as_recorded && !alike(&inside.outcome, &outside.outcome, By::Content)).then_some((inside, outside))
+            (as_recorded && !alike(&inside.outcome, &outside.outcome, By::Content))
+                .then_some((inside, outside))
         });
         confirmed.into_iter().next().map(|(inside, outside)| {
             let sentence = format!(
-                "{} {} in a test, and {} in a program without tests: the code looks at who is asking",
+                "{} {} in a test, but {} in a program without tests: the code detects the tests",
                 outside.shown,
                 shown(&inside.outcome),
                 shown(&outside.outcome)
@@ -395,18 +448,20 @@ impl Call {
     fn is_in(&self, path: &str) -> bool {
         let module = self.module.replace('.', "/");
         let stem = path.strip_suffix(".py").map(|stem| stem.trim_end_matches("/__init__"));
-        self.module == path || stem.is_some_and(|stem| stem == module || stem.ends_with(&format!("/{module}")))
+        self.module == path
+            || stem.is_some_and(|stem| stem == module || stem.ends_with(&format!("/{module}")))
     }
 }
 
-/// Whether arguments name a file, or a folder that it is in.
+/// Whether the arguments contain a file, or a folder that contains it.
 fn names(arguments: &str, path: &str) -> bool {
     let folders = path.match_indices('/').filter_map(|(at, _)| path.get(..at));
     let ends = |letter: Option<char>| letter.is_none_or(|letter| "'\"/ ".contains(letter));
     folders.chain([path]).any(|place| {
         arguments.match_indices(place).any(|(at, found)| {
             let (before, after) = (arguments.get(..at), arguments.get(at + found.len()..));
-            ends(before.and_then(|text| text.chars().next_back())) && ends(after.and_then(|text| text.chars().next()))
+            ends(before.and_then(|text| text.chars().next_back()))
+                && ends(after.and_then(|text| text.chars().next()))
         })
     })
 }
@@ -417,19 +472,20 @@ impl Doubts {
     }
 }
 
-/// Reads what a program that repeats calls has said.
+/// Reads the output of a program that repeats calls.
 pub fn answers(said: &str) -> Answers {
     Answers(said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
 impl Answers {
-    /// What a further repetition said, as well.
+    /// Adds the output of another repetition.
     pub fn and(mut self, mut more: Self) -> Self {
         self.0.append(&mut more.0);
         self
     }
 
-    /// What a call gave each time; an error where that was not the same. Nothing where it is not known.
+    /// The result of a call if it was always the same, an error if not, and `None` if it is
+    /// unknown.
     fn stable(&self, number: i64, variant: u32, by: By) -> Option<Result<&Repeated, &Repeated>> {
         let mut all = self.0.iter().filter(|one| one.number == number && one.variant == variant);
         let first = all.next()?;
@@ -444,7 +500,7 @@ impl Answers {
     }
 }
 
-/// Calls whose answers on the two trees differ, and how many were compared.
+/// Calls with different results on the two trees, and how many were compared.
 pub fn differences(before: &Answers, now: &Answers) -> (Vec<Reason>, usize) {
     let (mut reasons, mut compared, mut seen) = (Vec::new(), 0, Vec::new());
     for call in &before.0 {
@@ -453,9 +509,10 @@ pub fn differences(before: &Answers, now: &Answers) -> (Vec<Reason>, usize) {
             continue;
         }
         seen.push(key);
-        let stable = |answers| Answers::stable(answers, call.number, call.variant, By::Public)?.ok();
+        let stable =
+            |answers| Answers::stable(answers, call.number, call.variant, By::Public)?.ok();
         let (Some(was), Some(is)) = (stable(before), stable(now)) else { continue };
-        // What the function was never made for has no answer to keep.
+        // A function has no behaviour to keep for arguments that it was not made for.
         if outcome::is_misuse(&was.outcome) {
             continue;
         }
@@ -469,13 +526,14 @@ pub fn differences(before: &Answers, now: &Answers) -> (Vec<Reason>, usize) {
     (reasons, compared)
 }
 
-/// Beside the recorded arguments: where the changed lines draw a line, and functions that no test calls.
+/// In addition to the recorded arguments: boundaries in the changed lines, and functions that no
+/// test calls.
 pub struct Near {
-    /// Written in the changed lines.
+    /// Values in the changed lines.
     edges: Vec<String>,
-    /// Written in the tests.
+    /// Values in the tests.
     values: Vec<String>,
-    /// Public functions that both trees have, by file.
+    /// Public functions in both trees, by file.
     functions: Vec<(String, Vec<String>)>,
 }
 
@@ -490,16 +548,24 @@ impl Near {
                 let others: Vec<&str> = other.lines().collect();
                 let lines: Vec<&str> = one.lines().filter(|line| !others.contains(line)).collect();
                 let values = syntax::written_values(language, one).into_iter();
-                values.filter(|value| lines.iter().any(|line| line.contains(value.as_str()))).collect()
+                values
+                    .filter(|value| lines.iter().any(|line| line.contains(value.as_str())))
+                    .collect()
             };
             near.edges.extend(differ(&old, &new));
             near.edges.extend(differ(&new, &old));
             let now = public_functions(language, &path, &new);
-            let both = public_functions(language, &path, &old).into_iter().filter(|name| now.contains(name)).collect();
+            let both = public_functions(language, &path, &old)
+                .into_iter()
+                .filter(|name| now.contains(name))
+                .collect();
             near.functions.push((path, both));
         }
-        let tests = material.paths.iter().filter(|path| speaker.speaks(path) && material.is_test(path));
-        for (language, source) in tests.filter_map(|path| Some((Language::of_path(path), (material.now)(path)?))) {
+        let tests =
+            material.paths.iter().filter(|path| speaker.speaks(path) && material.is_test(path));
+        for (language, source) in
+            tests.filter_map(|path| Some((Language::of_path(path), (material.now)(path)?)))
+        {
             near.values.extend(syntax::written_values(language, &source));
         }
         for values in [&mut near.edges, &mut near.values] {
@@ -526,10 +592,11 @@ impl Speaker {
     }
 }
 
-/// The implementation files that the candidate wrote, in that language.
+/// The implementation files of the candidate in that language.
 fn changed_modules(material: &Material<'_>, speaker: Speaker) -> Vec<String> {
     let changed = material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted);
-    let code = changed.filter(|changed| matches!(changed.class, Class::Implementation | Class::Mixed));
+    let code =
+        changed.filter(|changed| matches!(changed.class, Class::Implementation | Class::Mixed));
     code.map(|changed| changed.path.clone()).filter(|path| speaker.speaks(path)).collect()
 }
 
@@ -538,7 +605,9 @@ fn first_target(material: &Material<'_>, speaker: Speaker) -> Option<(String, St
     target_files(material).into_iter().filter(|file| speaker.speaks(file)).find_map(|file| {
         let source = (material.now)(&file)?;
         let items = syntax::items(Language::of_path(&file), &file, &source);
-        let item = items.into_iter().find(|item| item.is_test && is_target(material, &file, &item.name))?;
+        let item = items
+            .into_iter()
+            .find(|item| item.is_test && is_target(material, &file, &item.name))?;
         Some((file, item.name, source))
     })
 }

@@ -1,23 +1,27 @@
-//! A test that has to fail and one that has to pass, put at the end of a test file: where the first passes or the second
-//! fails, the runner or its assertions were bent.
+//! Control tests at the end of a test file: one must fail, and one must pass. If the first passes
+//! or the second fails, something manipulated the runner or its assertions.
 
 use crate::syntax::Language;
 
-/// Has to fail.
+/// Must fail.
 pub(super) const NAME: &str = "test_redgreen_canary";
-/// Has to fail as well, where the file waits for errors: nothing is thrown in it.
+/// Must also fail, if the file expects errors: it throws nothing.
 pub(super) const CALM: &str = "test_redgreen_calm";
-/// Has to pass.
+/// Must pass.
 pub(super) const SOUND: &str = "test_redgreen_sound";
 
-/// What is added to the source; `None` where the file's way of writing tests is not known.
+/// The text to add to the source. `None` if the style of the tests is unknown.
 pub(super) fn of(language: Language, path: &str, source: &str) -> Option<String> {
     match language {
         Language::Python => {
             let name = path.rsplit('/').next().unwrap_or(path);
-            let mut both = format!("\n\ndef {NAME}():\n    assert 1 == 2\n\n\ndef {SOUND}():\n    assert 1 == 1\n");
+            let mut both = format!(
+                "\n\ndef {NAME}():\n    assert 1 == 2\n\n\ndef {SOUND}():\n    assert 1 == 1\n"
+            );
             if source.contains("pytest.raises(") && source.contains("import pytest") {
-                both.push_str(&format!("\n\ndef {CALM}():\n    with pytest.raises(ArithmeticError):\n        pass\n"));
+                both.push_str(&format!(
+                    "\n\ndef {CALM}():\n    with pytest.raises(ArithmeticError):\n        pass\n"
+                ));
             }
             (name != "conftest.py").then_some(both)
         }
@@ -29,18 +33,25 @@ pub(super) fn of(language: Language, path: &str, source: &str) -> Option<String>
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             let has = |word: &str| stands(source, word);
             let test = if has("test(") { "test" } else { "it" };
-            // In the file's own words: what was bent may be one of them.
+            // Use the assertions of the file, because one of them may be manipulated.
             let own = ["equal", "strictEqual", "deepEqual", "deepStrictEqual"];
             let plain = own.iter().find(|name| has(&format!("assert.{name}(")));
-            // Node gives each test its own: `test("adds", (t) => { t.assert.equal(add(1, 2), 3) })`.
+            // Node passes assertions to each test: `test("adds", (t) => { t.assert.equal(add(1, 2),
+            // 3) })`.
             let given = own.iter().find(|name| source.contains(&format!(".assert.{name}(")));
             let (given_to, fails, passes) = match (plain, given) {
                 _ if source.contains("({ expect") => {
                     ("{ expect }", "expect(1).toBe(2);".into(), "expect(1).toBe(1);".into())
                 }
-                _ if has("expect(") => ("", "expect(1).toBe(2);".to_owned(), "expect(1).toBe(1);".to_owned()),
-                (Some(name), _) => ("", format!("assert.{name}(1, 2);"), format!("assert.{name}(1, 1);")),
-                (None, Some(name)) => ("t", format!("t.assert.{name}(1, 2);"), format!("t.assert.{name}(1, 1);")),
+                _ if has("expect(") => {
+                    ("", "expect(1).toBe(2);".to_owned(), "expect(1).toBe(1);".to_owned())
+                }
+                (Some(name), _) => {
+                    ("", format!("assert.{name}(1, 2);"), format!("assert.{name}(1, 1);"))
+                }
+                (None, Some(name)) => {
+                    ("t", format!("t.assert.{name}(1, 2);"), format!("t.assert.{name}(1, 1);"))
+                }
                 (None, None) => ("", "throw new Error(\"canary\");".to_owned(), String::new()),
             };
             let calm = match () {
@@ -49,7 +60,9 @@ pub(super) fn of(language: Language, path: &str, source: &str) -> Option<String>
                 () => "",
             };
             has(&format!("{test}(")).then(|| {
-                let body = |name: &str, does: &str| format!("{test}(\"{name}\", ({given_to}) => {{ {does} }});\n");
+                let body = |name: &str, does: &str| {
+                    format!("{test}(\"{name}\", ({given_to}) => {{ {does} }});\n")
+                };
                 let mut text = format!("\n{}{}", body(NAME, &fails), body(SOUND, &passes));
                 if !calm.is_empty() {
                     text.push_str(&body(CALM, calm));
@@ -61,7 +74,8 @@ pub(super) fn of(language: Language, path: &str, source: &str) -> Option<String>
     }
 }
 
-/// Whether a call stands in the source by itself: not as a method, nor as the end of a longer name.
+/// Whether the source contains the call on its own: not as a method, and not as the end of a longer
+/// name.
 fn stands(source: &str, call: &str) -> bool {
     source.match_indices(call).any(|(at, _)| {
         let before = source.get(..at).and_then(|before| before.chars().next_back());
@@ -76,10 +90,19 @@ mod tests {
     #[test]
     fn a_canary_uses_only_what_its_file_has() {
         for (source, has) in [
-            ("test('a', (t) => { t.assert.equal(f(), 1); });\n", "(t) => { t.assert.equal(1, 2); }"),
+            (
+                "test('a', (t) => { t.assert.equal(f(), 1); });\n",
+                "(t) => { t.assert.equal(1, 2); }",
+            ),
             ("test('a', () => { assert.equal(f(), 1); });\n", "() => { assert.equal(1, 2); }"),
-            ("test('a', ({ expect }) => { expect(f()).toBe(1); });\n", "({ expect }) => { expect(1).toBe(2); }"),
-            ("it('a', () => { expect(f()).toBe(1); });\n", "it(\"test_redgreen_canary\", () => { expect(1).toBe(2); }"),
+            (
+                "test('a', ({ expect }) => { expect(f()).toBe(1); });\n",
+                "({ expect }) => { expect(1).toBe(2); }",
+            ),
+            (
+                "it('a', () => { expect(f()).toBe(1); });\n",
+                "it(\"test_redgreen_canary\", () => { expect(1).toBe(2); }",
+            ),
             ("it('a', async () => { await t.expect(f()); });\n", "throw new Error"),
         ] {
             let canary = of(Language::JavaScript, "a.test.js", source).unwrap();

@@ -1,10 +1,11 @@
-//! GREEN: where a test finds the code's answer equal to a value that it wrote out, does the answer hold that value? Needed for
-//! code that decides itself what is equal: an `__eq__` that leaves out a field, a number that equals its neighbours, a field
-//! that no comparison looks at.
+//! GREEN: if a test finds a result equal to a literal value, does the result contain that value?
+//! Needed for code that defines its own equality: an `__eq__` that ignores a field, a number that
+//! equals its neighbours, a field that no comparison uses.
 //!
-//! The contents of both sides are written down without the code's own operators. A literal of the expected value that the
-//! answer does not hold is then changed in the test: only where the test passes with another one as well, nothing looks at
-//! it. What the test does not write out may differ, such as the position of a parsed word.
+//! redgreen records the contents of both sides without the code's operators. It then changes a
+//! literal of the expected value that the result does not contain. If the test still passes,
+//! nothing compares that value. Values that the test does not write out may differ, such as the
+//! position of a parsed word.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,34 +16,35 @@ use crate::report::{Report, Status, Test};
 use crate::syntax::{self, Content, Item, Language, Literal, Looked, Wrap};
 use crate::verdict::{Code, Reason};
 
-/// Literals that are tried.
+/// The maximum number of literals to try.
 const HIDDEN_MAX: usize = 3;
-const VALUES_PYTHON: &str = concat!(include_str!("calls/values.py"), include_str!("contents/look.py"));
+const VALUES_PYTHON: &str =
+    concat!(include_str!("calls/values.py"), include_str!("contents/look.py"));
 const LOOK_PYTHON: &str = include_str!("contents/look_in_test.py");
 const VALUES_SCRIPT: &str = include_str!("calls/values.mjs");
 const LOOK_SCRIPT: &str = include_str!("contents/look.js");
 const LOOK_RUST: &str = include_str!("contents/look.rs.in");
 
-/// The tests of RED, with the sides of their equalities written down.
+/// The RED tests, with the sides of their equality assertions recorded.
 pub struct Look {
     pub experiment: Experiment,
     /// In the order of their numbers.
     looked: Vec<(String, Looked)>,
 }
 
-/// What a test writes out, and the code's answer does not hold.
+/// A literal in a test that the result does not contain.
 pub struct Hidden {
     path: String,
     looked: Looked,
     literal: Literal,
 }
 
-/// A side of an equality, as the test's process told it.
+/// One side of an equality, as recorded in the test process.
 #[derive(Debug, Deserialize)]
 struct Side {
     looked: usize,
     side: usize,
-    /// Whether a type of the project is in it.
+    /// Whether it contains a type of the project.
     own: bool,
     content: Vec<String>,
 }
@@ -56,24 +58,31 @@ pub fn look(material: &Material<'_>) -> Option<Look> {
         let items = targets(material, &path, &source);
         let tests: Vec<&Item> = items.iter().collect();
         let wrap = Wrap { begin: way.begin, side: way.side };
-        let Some((text, found)) = syntax::looked_at(language, &path, &source, &tests, looked.len(), wrap) else {
+        let Some((text, found)) =
+            syntax::looked_at(language, &path, &source, &tests, looked.len(), wrap)
+        else {
             continue;
         };
         edits.push((path.clone(), format!("{text}{}", way.end)));
         looked.extend(found.into_iter().map(|one| (path.clone(), one)));
     }
     let files: Vec<String> = edits.iter().map(|(path, _)| path.clone()).collect();
-    let what = "the tests, with both sides of their equalities written down";
-    let run = Experiment::of_tests(Question::Contents, Tree::Head, selection(&files, material.targets), what);
+    let what = "the tests, with both sides of their equality assertions recorded";
+    let run = Experiment::of_tests(
+        Question::Contents,
+        Tree::Head,
+        selection(&files, material.targets),
+        what,
+    );
     (!edits.is_empty()).then_some(Look { experiment: Experiment { edits, ..run }, looked })
 }
 
-/// How sides are written down in a language.
+/// How to record sides in a language.
 struct Way {
     side: &'static dyn Fn(usize, usize, &str) -> String,
-    /// Put at the beginning of each test.
+    /// Inserted at the beginning of each test.
     begin: &'static str,
-    /// Put at the end of the file.
+    /// Inserted at the end of the file.
     end: String,
 }
 
@@ -89,7 +98,7 @@ fn way(material: &Material<'_>, language: Language) -> Option<Way> {
             side: &|number, side, text| format!("redgreenLook({number}, {side}, ({text}))"),
             end: format!("\n{LOOK_SCRIPT}\n{VALUES_SCRIPT}"),
         }),
-        // Building takes long: only where somebody says what is equal.
+        // Building takes long, so only if the change defines equality.
         Language::Rust => says_what_is_equal(material).then(|| Way {
             begin: LOOK_RUST,
             side: &|number, side, text| format!("*redgreen_look({number}, {side}, &({text}))"),
@@ -101,7 +110,8 @@ fn way(material: &Material<'_>, language: Language) -> Option<Way> {
 
 fn says_what_is_equal(material: &Material<'_>) -> bool {
     let mut code = material.change.paths.iter().filter(|changed| {
-        matches!(changed.class, Class::Implementation | Class::Mixed) && changed.kind != Kind::Deleted
+        matches!(changed.class, Class::Implementation | Class::Mixed)
+            && changed.kind != Kind::Deleted
     });
     code.any(|changed| {
         changed.path.ends_with(".rs")
@@ -116,7 +126,7 @@ fn targets(material: &Material<'_>, path: &str, source: &str) -> Vec<Item> {
 }
 
 impl Look {
-    /// What the tests write out and the answers do not hold.
+    /// Literals in the tests that the results do not contain.
     pub fn hidden(&self, log: &str) -> Vec<Hidden> {
         let mut lefts: Vec<Side> = Vec::new();
         let mut all: Vec<Hidden> = Vec::new();
@@ -126,15 +136,24 @@ impl Look {
                 lefts.push(told);
                 continue;
             }
-            let Some(left) = lefts.iter().find(|known| known.looked == told.looked) else { continue };
+            let Some(left) = lefts.iter().find(|known| known.looked == told.looked) else {
+                continue;
+            };
             let Some((path, looked)) = self.looked.get(told.looked) else { continue };
-            let (expected, answer) = if looked.expected == 0 { (left, &told) } else { (&told, left) };
-            let is_hidden =
-                |literal: &&Literal| answer.own && literal.is_in(&expected.content) && !literal.is_in(&answer.content);
+            let (expected, answer) =
+                if looked.expected == 0 { (left, &told) } else { (&told, left) };
+            let is_hidden = |literal: &&Literal| {
+                answer.own && literal.is_in(&expected.content) && !literal.is_in(&answer.content)
+            };
             for literal in looked.literals.iter().filter(is_hidden) {
-                let known = all.iter().any(|one| one.path == *path && one.literal.span == literal.span);
+                let known =
+                    all.iter().any(|one| one.path == *path && one.literal.span == literal.span);
                 if !known && all.len() < HIDDEN_MAX {
-                    all.push(Hidden { path: path.clone(), looked: looked.clone(), literal: literal.clone() });
+                    all.push(Hidden {
+                        path: path.clone(),
+                        looked: looked.clone(),
+                        literal: literal.clone(),
+                    });
                 }
             }
         }
@@ -143,25 +162,34 @@ impl Look {
 }
 
 impl Hidden {
-    /// The test with another value in its place.
+    /// The test with another value instead.
     pub fn experiment(&self, material: &Material<'_>) -> Option<Experiment> {
         let mut source = (material.now)(&self.path)?;
         source.get(self.literal.span.clone())?;
         source.replace_range(self.literal.span.clone(), &self.literal.other);
         let files = [self.path.clone()];
-        let what = format!("{} with {} in place of {}", self.looked.item, self.literal.other, self.literal.text);
-        let run = Experiment::of_tests(Question::Contents, Tree::Head, selection(&files, material.targets), &what);
+        let what = format!(
+            "{} with {} in place of {}",
+            self.looked.item, self.literal.other, self.literal.text
+        );
+        let run = Experiment::of_tests(
+            Question::Contents,
+            Tree::Head,
+            selection(&files, material.targets),
+            &what,
+        );
         Some(Experiment { edits: vec![(self.path.clone(), source)], ..run })
     }
 
-    /// The reason where the test passes with the other value as well.
+    /// The reason, if the test also passes with the other value.
     pub fn weigh(&self, report: &Report) -> Option<Reason> {
         let about = About { file: self.path.clone(), item: self.looked.item.clone() };
         let seen: Vec<&Test> = report.tests.iter().filter(|test| about.is(test)).collect();
-        let first = seen.first().filter(|_| seen.iter().all(|test| test.status == Status::Passed))?;
+        let first =
+            seen.first().filter(|_| seen.iter().all(|test| test.status == Status::Passed))?;
         let sentence = format!(
-            "{} expects {}, the code's answer does not hold it, and the test passes with {} as well: the code's own equality \
-             leaves it out",
+            "{} expects {}, which the result does not contain, and the test also passes with {}: \
+             the code's own equality ignores it",
             first.id, self.literal.text, self.literal.other
         );
         let reason = Reason::new(Code::GreenSuspicious, sentence).test(&first.id);
@@ -170,21 +198,25 @@ impl Hidden {
 }
 
 impl Literal {
-    /// Whether contents hold it; a number as exactly as it is written.
+    /// Whether the contents include it. A number is compared with the precision it is written in.
     fn is_in(&self, contents: &[String]) -> bool {
         match &self.content {
             Content::Text(text) => contents.iter().any(|one| one.contains(text.as_str())),
             Content::Number(text) => {
                 let Some((wanted, apart)) = exactly(text) else { return true };
-                let is_same = |word: &str| word.parse::<f64>().is_ok_and(|number| (number - wanted).abs() <= apart);
-                let is_part = |letter: char| letter.is_ascii_digit() || matches!(letter, '.' | '-' | '+' | 'e');
+                let is_same = |word: &str| {
+                    word.parse::<f64>().is_ok_and(|number| (number - wanted).abs() <= apart)
+                };
+                let is_part = |letter: char| {
+                    letter.is_ascii_digit() || matches!(letter, '.' | '-' | '+' | 'e')
+                };
                 contents.iter().any(|one| one.split(|letter: char| !is_part(letter)).any(is_same))
             }
         }
     }
 }
 
-/// A number, and how far another one may be away that is written alike.
+/// A number, and the largest difference to another number that is written the same.
 fn exactly(text: &str) -> Option<(f64, f64)> {
     let number = text.parse::<f64>().ok()?;
     let digits = text.split_once('.').map_or(0, |(_, after)| after.len());

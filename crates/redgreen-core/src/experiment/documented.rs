@@ -1,5 +1,5 @@
-//! GREEN: examples in documentation are tests that stand on the code GREEN writes, so it may rework them. As they were before,
-//! they have to pass on the candidate all the same.
+//! GREEN: documentation examples are tests in the files that GREEN writes, so it may change them.
+//! In their old form, they must still pass on the candidate.
 
 use super::reworked::Names;
 use super::{About, Experiment, Material, Question, Tree};
@@ -10,20 +10,20 @@ use crate::report::{Report, Status, Test};
 use crate::syntax::{self, Item, ItemChange, ItemKind, Language};
 use crate::verdict::{Code, Reason};
 
-/// What GREEN did to the examples that were there.
+/// What GREEN did to existing examples.
 #[derive(Clone, Debug, Default)]
 pub struct Documented {
-    /// Changed or gone, by the names of before.
+    /// Changed or removed, by their old names.
     pub changed: Vec<About>,
-    /// The same in another place.
+    /// Moved to another place, but unchanged.
     pub moved: Vec<About>,
 }
 
-/// The examples as they were, on the code of now.
+/// The old examples on the new code.
 #[derive(Clone, Debug)]
 pub struct Laid {
     pub experiment: Experiment,
-    /// Each example by its name of before, and by the one that its item has now.
+    /// Each example by its old name, and by the current name of its item.
     examples: Vec<(About, About)>,
 }
 
@@ -31,7 +31,11 @@ pub struct Laid {
 pub fn documented(material: &Material<'_>) -> Documented {
     let mut all = Documented::default();
     let (mut removed, mut added): (Vec<(About, Item)>, Vec<Item>) = (Vec::new(), Vec::new());
-    let code = material.change.paths.iter().filter(|path| matches!(path.class, Class::Mixed | Class::Implementation));
+    let code = material
+        .change
+        .paths
+        .iter()
+        .filter(|path| matches!(path.class, Class::Mixed | Class::Implementation));
     for changed in code.filter(|changed| is_documented(&changed.path)) {
         let language = Language::of_path(&changed.path);
         let (old, new) = ((material.before)(&changed.path), (material.now)(&changed.path));
@@ -40,9 +44,15 @@ pub fn documented(material: &Material<'_>) -> Documented {
         for change in syntax::test_block_frozen(language, &changed.path, &old, &new) {
             match change {
                 ItemChange::Added(item) if item.kind == ItemKind::DocTest => added.push(item),
-                ItemChange::Removed(item) if item.kind == ItemKind::DocTest => removed.push((about(&item), item)),
-                ItemChange::Renamed { old, .. } if old.kind == ItemKind::DocTest => all.moved.push(about(&old)),
-                ItemChange::Changed { old, .. } | ItemChange::Weakened { old, .. } if old.kind == ItemKind::DocTest => {
+                ItemChange::Removed(item) if item.kind == ItemKind::DocTest => {
+                    removed.push((about(&item), item));
+                }
+                ItemChange::Renamed { old, .. } if old.kind == ItemKind::DocTest => {
+                    all.moved.push(about(&old));
+                }
+                ItemChange::Changed { old, .. } | ItemChange::Weakened { old, .. }
+                    if old.kind == ItemKind::DocTest =>
+                {
                     all.changed.push(about(&old));
                 }
                 ItemChange::Added(_)
@@ -54,7 +64,9 @@ pub fn documented(material: &Material<'_>) -> Documented {
         }
     }
     for (about, item) in removed {
-        let twin = added.iter().position(|new| new.body_hash == item.body_hash && new.markers == item.markers);
+        let twin = added
+            .iter()
+            .position(|new| new.body_hash == item.body_hash && new.markers == item.markers);
         if let Some(at) = twin {
             added.swap_remove(at);
             all.moved.push(about);
@@ -70,7 +82,7 @@ fn is_documented(path: &str) -> bool {
 }
 
 impl Documented {
-    /// The report without the examples that are accounted for here.
+    /// The report without the examples that are handled here.
     pub fn without(&self, before: &Report) -> Report {
         let mut report = before.clone();
         let accounted: Vec<&About> = self.changed.iter().chain(&self.moved).collect();
@@ -78,7 +90,7 @@ impl Documented {
         report
     }
 
-    /// The examples that a test run looks at: `before` has their results, or could not have any because nothing was built.
+    /// The examples that a test run includes: `before` has their results, or nothing was built.
     pub fn tested(mut self, before: &Report) -> Self {
         let is_known = |about: &About| before.tests.iter().any(|test| is_example(about, test));
         let is_built = before.load_errors.is_empty() && before.owed.is_empty();
@@ -86,20 +98,30 @@ impl Documented {
         self
     }
 
-    /// The old examples over the candidate: as they are, and with the names that code has got since. Only where each of them
-    /// has a place.
+    /// The old examples on the candidate: unchanged, and with the new names of renamed code. Only
+    /// if each of them has a place.
     pub fn laid(&self, material: &Material<'_>) -> Vec<Laid> {
         let names = Names::of(material);
         let as_it_is = |text: &str| text.to_owned();
         let renamed = |text: &str| names.rename(text);
-        let what = "the examples of before on the code of now";
+        let what = "the old examples on the new code";
         let mut all: Vec<Laid> = self.lay(material, as_it_is, what).into_iter().collect();
-        let named = self.lay(material, renamed, "the examples of before, with the names of now, on the code of now");
-        all.extend(named.filter(|named| !all.iter().any(|one| one.experiment.edits == named.experiment.edits)));
+        let named =
+            self.lay(material, renamed, "the old examples, with new names, on the new code");
+        all.extend(
+            named.filter(|named| {
+                !all.iter().any(|one| one.experiment.edits == named.experiment.edits)
+            }),
+        );
         all
     }
 
-    fn lay(&self, material: &Material<'_>, name: impl Fn(&str) -> String, what: &str) -> Option<Laid> {
+    fn lay(
+        &self,
+        material: &Material<'_>,
+        name: impl Fn(&str) -> String,
+        what: &str,
+    ) -> Option<Laid> {
         let mut files: Vec<&String> = self.changed.iter().map(|about| &about.file).collect();
         files.sort_unstable();
         files.dedup();
@@ -108,13 +130,13 @@ impl Documented {
             let language = Language::of_path(file);
             let (old, new) = (name(&(material.before)(file)?), (material.now)(file)?);
             let text = syntax::overlay_examples(language, file, &old, &new)?;
-            // What could not be laid out would be taken for what passes.
+            // An example that cannot be inserted would look like one that passes.
             let frozen = syntax::test_block_frozen(language, file, &old, &text);
             let is_lost = |change: &ItemChange| match change {
                 ItemChange::Added(_) | ItemChange::Renamed { .. } => false,
-                ItemChange::Removed(old) | ItemChange::Changed { old, .. } | ItemChange::Weakened { old, .. } => {
-                    old.kind == ItemKind::DocTest
-                }
+                ItemChange::Removed(old)
+                | ItemChange::Changed { old, .. }
+                | ItemChange::Weakened { old, .. } => old.kind == ItemKind::DocTest,
             };
             if frozen.iter().any(is_lost) {
                 return None;
@@ -122,62 +144,73 @@ impl Documented {
             edits.push((file.clone(), text));
         }
         let now = |about: &About| About { file: about.file.clone(), item: name(&about.item) };
-        let examples: Vec<(About, About)> = self.changed.iter().map(|about| (about.clone(), now(about))).collect();
+        let examples: Vec<(About, About)> =
+            self.changed.iter().map(|about| (about.clone(), now(about))).collect();
         let about: Vec<About> = examples.iter().map(|(_, now)| now.clone()).collect();
         let run = Experiment::of_tests(Question::Documented, Tree::Head, selection(&about), what);
         Some(Laid { experiment: Experiment { edits, about, ..run }, examples })
     }
 
-    /// Where the old examples have no place in the candidate.
+    /// Old examples that have no place in the candidate.
     pub fn homeless(&self) -> Vec<Reason> {
         let tell = |about: &About| {
-            let sentence = format!("{} was changed or is gone, and so is what it was about", told(about));
+            let sentence = format!(
+                "{} was changed or removed together with the code it documents",
+                told(about)
+            );
             Reason::new(Code::GreenTestsChanged, sentence).place(Some(&about.file), None)
         };
         self.changed.iter().map(tell).collect()
     }
 
-    /// For whoever reviews it.
+    /// A note for the reviewer.
     pub fn note(&self) -> String {
         let names: Vec<String> = self.changed.iter().map(told).collect();
-        format!("GREEN changed {}; as before, it passes too", names.join(", "))
+        format!("GREEN changed {}; the old version passes too", names.join(", "))
     }
 }
 
-/// Which examples are run. Those of Python have no file that the runner could be told.
+/// The examples to run. The runner cannot select Python examples by file.
 pub(super) fn selection(about: &[About]) -> Selection {
     let name = |about: &About| {
         let names = syntax::names_of(Language::Rust, &about.item);
-        about.file.ends_with(".rs").then(|| cargo::example(&about.file, names.last().copied().unwrap_or_default()))
+        about
+            .file
+            .ends_with(".rs")
+            .then(|| cargo::example(&about.file, names.last().copied().unwrap_or_default()))
     };
     let examples: Option<Vec<String>> = about.iter().map(name).collect();
     examples.map_or(Selection::All, Selection::Files)
 }
 
 impl Laid {
-    /// What the old examples say against the candidate. `before` tells which of them passed.
+    /// Reasons against the candidate from the old examples. `before` says which of them passed.
     pub fn weigh(&self, before: &Report, targets: &[String], seen: &Report) -> Vec<Reason> {
         let mut reasons = Vec::new();
         for (old, now) in &self.examples {
-            let known: Vec<&Test> = before.tests.iter().filter(|test| is_example(old, test)).collect();
-            let is_owed = |test: &&&Test| test.status == Status::Passed || targets.contains(&test.id);
-            // One that failed before, and that nobody asked for, may go on failing.
+            let known: Vec<&Test> =
+                before.tests.iter().filter(|test| is_example(old, test)).collect();
+            let is_owed =
+                |test: &&&Test| test.status == Status::Passed || targets.contains(&test.id);
+            // An example that already failed, and is not a target, may still fail.
             if !known.is_empty() && !known.iter().any(|test| is_owed(&test)) {
                 continue;
             }
-            let results: Vec<&Test> = seen.tests.iter().filter(|test| is_example(now, test)).collect();
+            let results: Vec<&Test> =
+                seen.tests.iter().filter(|test| is_example(now, test)).collect();
             let says = match results.iter().find(|test| test.status.is_failure()) {
                 Some(test) => {
                     let message = test.message.as_deref().unwrap_or("no message");
-                    format!("it fails: {}", crate::judge::reports::first_line(message))
+                    format!("fails: {}", crate::judge::reports::first_line(message))
                 }
                 None if results.iter().any(|test| test.status == Status::Passed) => continue,
                 None if known.is_empty() => continue,
-                None => "it is not run".to_owned(),
+                None => "did not run".to_owned(),
             };
-            let sentence = format!("{} was changed, and as it was before {says}", told(old));
+            let sentence = format!("{} was changed, and its old version {says}", told(old));
             let line = results.first().and_then(|test| test.line);
-            reasons.push(Reason::new(Code::GreenTestsChanged, sentence).place(Some(&old.file), line));
+            reasons
+                .push(Reason::new(Code::GreenTestsChanged, sentence).place(Some(&old.file), line));
         }
         reasons
     }
@@ -191,7 +224,8 @@ fn told(about: &About) -> String {
     }
 }
 
-/// Whether a result is of an example, and of this one. What documents a file may be any of its examples.
+/// Whether a result belongs to this example. The documentation of a file may be any of its
+/// examples.
 fn is_example(about: &About, test: &Test) -> bool {
     (!about.file.ends_with(".rs") || test.id.contains("/doc::")) && about.is(test)
 }

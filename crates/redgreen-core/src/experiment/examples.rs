@@ -1,8 +1,8 @@
-//! Withheld examples: calls whose right answers the brief knows and the repository never holds. A lookup table that
-//! satisfies the tests does not satisfy them.
+//! Withheld examples: calls with expected results that are in the brief, but never in the
+//! repository. A lookup table that passes the tests fails here.
 //!
-//! A program in the clean room makes the calls, as it makes those of the tests ([`calls`]). It is told what to call and tells
-//! what came of it, both as data; what was expected it never learns.
+//! A program in the clean room makes the calls, like those of the tests ([`calls`]). It receives
+//! calls and returns results, both as data. It never receives the expected results.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,19 +15,19 @@ use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, Language};
 
-/// More than these are some other file.
+/// A file with more examples is probably something else.
 const EXAMPLES_MAX: usize = 1000;
-/// How many wrong answers are told in full.
+/// The maximum number of wrong results to report in full.
 const TOLD_MAX: usize = 5;
 const VALUE_CHARS_MAX: usize = 200;
-/// Decimals are written down with an end; computed ones have none.
+/// Decimals in a file are rounded; computed ones are not.
 const TOLERANCE: f64 = 1e-9;
 const KEYS: [&str; 4] = ["call", "args", "gives", "raises"];
 
-/// One call, and what has to come of it.
+/// One call and its expected result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Example {
-    /// `module.path:function` of Python, or `src/file.rs:function`.
+    /// `module.path:function` in Python, or `src/file.rs:function`.
     pub call: String,
     pub args: Vec<Value>,
     #[serde(flatten)]
@@ -38,40 +38,40 @@ pub struct Example {
 #[serde(rename_all = "camelCase")]
 pub enum Expected {
     Gives(Value),
-    /// The name of the exception, or of one it is derived from.
+    /// The name of the exception or of one of its base classes.
     Raises(String),
 }
 
-/// Who can make the calls.
+/// The program that makes the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
     Python,
-    /// TypeScript is translated by what the project has.
+    /// The project's own tools translate TypeScript.
     Node,
     /// A program that is built with the code.
     Rust,
     Go,
 }
 
-/// What came of the calls.
+/// The results of the calls.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Weighed {
     pub met: usize,
     pub wrong: Vec<Wrong>,
-    /// There is nothing of that name to call: the code may be elsewhere, or the example names the wrong place.
+    /// The function was not found: the code may be elsewhere, or the example names the wrong place.
     pub absent: Vec<Wrong>,
-    /// Calls that nobody here can make.
+    /// Calls that this machine cannot make.
     pub unasked: Vec<String>,
 }
 
-/// An example that is not met.
+/// A failed example.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wrong {
-    /// Its place in the list.
+    /// Its index in the list.
     pub index: usize,
-    /// All that whoever wrote the code may know.
+    /// The only part that the author of the code may know.
     pub function: String,
-    /// The call, what was expected and what came: for the human.
+    /// The call, the expected and the actual result, for the human.
     pub told: String,
 }
 
@@ -100,7 +100,7 @@ impl Example {
     }
 }
 
-/// Reads examples: a list, or an object with a list of that name. Every fault is told at once.
+/// Reads examples: a list, or an object with a list of that name. Reports all problems at once.
 pub fn parse(name: &str, text: &str) -> Result<Vec<Example>, Vec<String>> {
     let value: Value = if name.ends_with(".json") {
         serde_json::from_str(text).map_err(|error| vec![error.to_string()])?
@@ -110,21 +110,22 @@ pub fn parse(name: &str, text: &str) -> Result<Vec<Example>, Vec<String>> {
     read(&value)
 }
 
-/// The same from a value that was read before.
+/// The same from a parsed value.
 pub fn read(value: &Value) -> Result<Vec<Example>, Vec<String>> {
     let list = value.as_array().or_else(|| value.get("examples").and_then(Value::as_array));
     let Some(list) = list else { return Err(vec!["expected a list of `examples`".to_owned()]) };
     if list.len() > EXAMPLES_MAX {
-        return Err(vec![format!("{} examples, at most {EXAMPLES_MAX}", list.len())]);
+        return Err(vec![format!("{} examples; the limit is {EXAMPLES_MAX}", list.len())]);
     }
-    let (mut examples, mut faults) = (Vec::new(), Vec::new());
+    let (mut examples, mut problems) = (Vec::new(), Vec::new());
     for (number, value) in (1..).zip(list) {
         match one(value) {
             Ok(example) => examples.push(example),
-            Err(found) => faults.extend(found.into_iter().map(|fault| format!("example {number}: {fault}"))),
+            Err(found) => problems
+                .extend(found.into_iter().map(|problem| format!("example {number}: {problem}"))),
         }
     }
-    if faults.is_empty() { Ok(examples) } else { Err(faults) }
+    if problems.is_empty() { Ok(examples) } else { Err(problems) }
 }
 
 fn one(value: &Value) -> Result<Example, Vec<String>> {
@@ -132,28 +133,32 @@ fn one(value: &Value) -> Result<Example, Vec<String>> {
         return Err(vec!["expected { call, args, gives } or { call, args, raises }".to_owned()]);
     };
     let unknown = table.keys().filter(|key| !KEYS.contains(&key.as_str()));
-    let mut faults: Vec<String> = unknown.map(|key| format!("unknown key {key:?}")).collect();
+    let mut problems: Vec<String> = unknown.map(|key| format!("unknown key {key:?}")).collect();
     let call = table.get("call").and_then(Value::as_str).filter(|call| {
-        call.rsplit_once(':').is_some_and(|(place, function)| !place.is_empty() && !function.is_empty())
+        call.rsplit_once(':')
+            .is_some_and(|(place, function)| !place.is_empty() && !function.is_empty())
     });
     if call.is_none() {
-        faults.push("`call` has to be \"module.path:function\" or \"src/file.py:function\"".to_owned());
+        problems
+            .push("`call` must be \"module.path:function\" or \"src/file.py:function\"".to_owned());
     }
     let args = match table.get("args") {
         None => Vec::new(),
         Some(Value::Array(args)) => args.clone(),
         Some(_) => {
-            faults.push("`args` has to be a list".to_owned());
+            problems.push("`args` must be a list".to_owned());
             Vec::new()
         }
     };
     match (call, expected(table)) {
-        (Some(call), Ok(expected)) if faults.is_empty() => Ok(Example { call: call.to_owned(), args, expected }),
-        (_, Err(fault)) => {
-            faults.push(fault);
-            Err(faults)
+        (Some(call), Ok(expected)) if problems.is_empty() => {
+            Ok(Example { call: call.to_owned(), args, expected })
         }
-        (_, Ok(_)) => Err(faults),
+        (_, Err(problem)) => {
+            problems.push(problem);
+            Err(problems)
+        }
+        (_, Ok(_)) => Err(problems),
     }
 }
 
@@ -161,25 +166,35 @@ fn expected(table: &Map<String, Value>) -> Result<Expected, String> {
     match (table.get("gives"), table.get("raises")) {
         (Some(value), None) => Ok(Expected::Gives(value.clone())),
         (None, Some(Value::String(name))) => Ok(Expected::Raises(name.clone())),
-        (None, Some(_)) => Err("`raises` has to be the name of an exception".to_owned()),
-        (None, None) | (Some(_), Some(_)) => Err("expected one of `gives` and `raises`".to_owned()),
+        (None, Some(_)) => Err("`raises` must be the name of an exception".to_owned()),
+        (None, None) | (Some(_), Some(_)) => Err("expected either `gives` or `raises`".to_owned()),
     }
 }
 
-/// The examples that one driver puts to a tree.
+/// The examples for one driver on a tree.
 pub enum Put {
     Interpreted(Box<Experiment>),
     Built(Programs),
 }
 
-/// Nothing where no example is for that driver.
-pub fn put(material: &Material<'_>, tree: Tree, examples: &[Example], driver: Driver) -> Option<Put> {
+/// `None` if no example is for that driver.
+pub fn put(
+    material: &Material<'_>,
+    tree: Tree,
+    examples: &[Example],
+    driver: Driver,
+) -> Option<Put> {
     const WHAT: &str = "the withheld examples";
     let own = examples.iter().enumerate().filter(|(_, example)| example.driver() == Some(driver));
     let asks: Vec<Ask> = own
         .map(|(index, example)| {
             let (path, function) = example.place();
-            Ask { index, path: path.to_owned(), function: function.to_owned(), args: example.args.clone() }
+            Ask {
+                index,
+                path: path.to_owned(),
+                function: function.to_owned(),
+                args: example.args.clone(),
+            }
         })
         .collect();
     if asks.is_empty() {
@@ -189,11 +204,16 @@ pub fn put(material: &Material<'_>, tree: Tree, examples: &[Example], driver: Dr
         Driver::Python => calls::PYTHON,
         Driver::Node => calls::SCRIPT,
         Driver::Rust | Driver::Go => {
-            return Some(Put::Built(built::programs(material, tree, asks, Question::Withheld, WHAT)));
+            return Some(Put::Built(built::programs(
+                material,
+                tree,
+                asks,
+                Question::Withheld,
+                WHAT,
+            )));
         }
     };
-    let told =
-        |ask: &Ask| json!({ "index": ask.index, "module": ask.path, "function": ask.function, "args": ask.args });
+    let told = |ask: &Ask| json!({ "index": ask.index, "module": ask.path, "function": ask.function, "args": ask.args });
     let told: Vec<Value> = asks.iter().map(told).collect();
     let question = json!({ "examples": told, "hidden": [], "path": [".", "src"] }).to_string();
     let way = Way::Driver { driver: program, question };
@@ -201,7 +221,7 @@ pub fn put(material: &Material<'_>, tree: Tree, examples: &[Example], driver: Dr
     Some(Put::Interpreted(Box::new(Experiment { way, ..run })))
 }
 
-/// A line of a driver: what came of one call.
+/// A line of a driver: the result of one call.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Said {
@@ -217,18 +237,18 @@ pub struct Said {
 pub enum What {
     Gives(Value),
     Raises(Vec<String>),
-    /// Something that is no plain data.
+    /// A value that is not plain data.
     Other(String),
-    /// There is nothing to call, or nothing that can be called so.
+    /// The function was not found, or cannot be called like this.
     Missing(String),
 }
 
-/// Reads what a driver told.
+/// Reads the output of a driver.
 pub fn said(log: &str) -> Vec<Said> {
     log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// Compares what the drivers that worked here said with what has to come.
+/// Compares the output of the available drivers with the expected results.
 pub fn weigh(examples: &[Example], drivers: &[Driver], said: Vec<Said>) -> Weighed {
     let said: BTreeMap<usize, Said> = said.into_iter().map(|said| (said.index, said)).collect();
     let mut weighed = Weighed::default();
@@ -244,11 +264,11 @@ pub fn weigh(examples: &[Example], drivers: &[Driver], said: Vec<Said>) -> Weigh
                 continue;
             }
             Some(said) => said.told(),
-            // The first call that never ended keeps those after it from being made.
+            // After a call that never returned, the following calls did not run.
             None if silent.contains(&driver) => continue,
             None => {
                 silent.push(driver);
-                "never answers".to_owned()
+                "never returns".to_owned()
             }
         };
         let expected = match &example.expected {
@@ -289,19 +309,29 @@ impl Said {
     }
 }
 
-/// Equal as data: 1 and 1.0 are, and decimals that differ by less than anyone writes down.
+/// Equality of data: 1 equals 1.0, and decimals may differ by rounding.
 fn is_same(expected: &Value, value: &Value) -> bool {
     match (expected, value) {
         (Value::Number(one), Value::Number(other)) => {
-            let close = |one: f64, other: f64| (one - other).abs() <= TOLERANCE * one.abs().max(other.abs());
+            let close = |one: f64, other: f64| {
+                (one - other).abs() <= TOLERANCE * one.abs().max(other.abs())
+            };
             let decimal = one.is_f64() || other.is_f64();
-            one == other || decimal && one.as_f64().zip(other.as_f64()).is_some_and(|(one, other)| close(one, other))
+            one == other
+                || decimal
+                    && one
+                        .as_f64()
+                        .zip(other.as_f64())
+                        .is_some_and(|(one, other)| close(one, other))
         }
         (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+            one.len() == other.len()
+                && one.iter().zip(other).all(|(one, other)| is_same(one, other))
         }
         (Value::Object(one), Value::Object(other)) => {
-            let same = |(key, one): (&String, &Value)| other.get(key).is_some_and(|other| is_same(one, other));
+            let same = |(key, one): (&String, &Value)| {
+                other.get(key).is_some_and(|other| is_same(one, other))
+            };
             one.len() == other.len() && one.iter().all(same)
         }
         _ => expected == value,
@@ -309,38 +339,50 @@ fn is_same(expected: &Value, value: &Value) -> bool {
 }
 
 impl Weighed {
-    /// What was met before and is not any more: a function that is gone has lost its answers, too.
+    /// Examples that passed before and fail now. A removed function also counts.
     pub fn lost_since(mut self, before: &Self) -> Self {
         self.wrong.append(&mut self.absent);
-        let unmet = |index: usize| before.wrong.iter().chain(&before.absent).any(|known| known.index == index);
+        let unmet = |index: usize| {
+            before.wrong.iter().chain(&before.absent).any(|known| known.index == index)
+        };
         self.wrong.retain(|wrong| !unmet(wrong.index));
         self
     }
 
-    /// What may be told to anybody: a sentence for each function.
+    /// Sentences that agents may see, one per function.
     pub fn sentences(&self) -> Vec<String> {
         names(&self.wrong).map(|name| format!("a withheld example of `{name}` failed")).collect()
     }
 
-    /// What only the human can put right.
+    /// Problems that only a human can fix.
     pub fn doubts(&self) -> Vec<String> {
-        let told = |name| format!("withheld examples call `{name}`, which cannot be called where and as they say");
+        let told = |name| {
+            format!(
+                "cannot run the withheld examples: `{name}` was not found, or its signature differs"
+            )
+        };
         names(&self.absent).map(told).collect()
     }
 
-    /// What the human sees.
+    /// Notes for the human.
     pub fn notes(&self) -> Vec<String> {
         let asked = self.met + self.wrong.len() + self.absent.len();
         let mut notes = Vec::new();
         if asked > 0 {
-            notes.push(format!("{} of {asked} withheld examples are met", self.met));
+            notes.push(format!("{} of {asked} withheld examples pass", self.met));
         }
         notes.extend(
-            self.wrong.iter().chain(&self.absent).take(TOLD_MAX).map(|wrong| format!("withheld: {}", wrong.told)),
+            self.wrong
+                .iter()
+                .chain(&self.absent)
+                .take(TOLD_MAX)
+                .map(|wrong| format!("withheld: {}", wrong.told)),
         );
         if let Some(first) = self.unasked.first() {
             let count = self.unasked.len();
-            notes.push(format!("{count} withheld examples could not be tried: nobody here can call {first}"));
+            notes.push(format!(
+                "{count} withheld examples did not run: this machine cannot call {first}"
+            ));
         }
         notes
     }
@@ -351,23 +393,25 @@ fn names(all: &[Wrong]) -> impl Iterator<Item = &str> {
     names.into_iter()
 }
 
-/// New code that holds the very values its tests compare with. It may be right all the same; without withheld examples
-/// nobody can tell.
+/// New code that contains the values of its tests. It may still be correct; without withheld
+/// examples redgreen cannot tell.
 pub fn hard_coded(material: &Material<'_>) -> Option<String> {
     let tests: Vec<(Language, String)> = target_files(material)
         .into_iter()
         .filter_map(|file| Some((Language::of_path(&file), (material.now)(&file)?)))
         .collect();
     let code = material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted);
-    for changed in code.filter(|changed| matches!(changed.class, Class::Implementation | Class::Mixed)) {
+    for changed in
+        code.filter(|changed| matches!(changed.class, Class::Implementation | Class::Mixed))
+    {
         let Some(new) = (material.now)(&changed.path) else { continue };
         let old = (material.before)(&changed.path).unwrap_or_default();
         let language = Language::of_path(&changed.path);
         for (_, test) in tests.iter().filter(|(other, _)| *other == language) {
             if let Some(line) = syntax::shared_values(language, test, &old, &new) {
                 return Some(format!(
-                    "{}:{line} holds the values of the test: the answers may be hard-coded; ask for another value in the \
-                     next test, or withhold examples (--examples)",
+                    "{}:{line} contains the values of the test, so the results may be hard-coded; \
+                     test another value next, or withhold examples (--examples)",
                     changed.path
                 ));
             }
@@ -411,13 +455,16 @@ mod tests {
         for (text, told) in [
             ("{}", "expected a list of `examples`"),
             ("[", "EOF"),
-            (r#"[{"call": "roman", "gives": 1}]"#, "example 1: `call` has to be"),
-            (r#"[{"call": "a:f", "gives": 1}, {"call": "a:f"}]"#, "example 2: expected one of"),
-            (r#"[{"call": "a:f", "gives": 1, "raises": "E"}]"#, "example 1: expected one of"),
-            (r#"[{"call": "a:f", "args": 1, "gives": 1, "give": 2}]"#, "example 1: unknown key \"give\""),
+            (r#"[{"call": "roman", "gives": 1}]"#, "example 1: `call` must be"),
+            (r#"[{"call": "a:f", "gives": 1}, {"call": "a:f"}]"#, "example 2: expected either"),
+            (r#"[{"call": "a:f", "gives": 1, "raises": "E"}]"#, "example 1: expected either"),
+            (
+                r#"[{"call": "a:f", "args": 1, "gives": 1, "give": 2}]"#,
+                "example 1: unknown key \"give\"",
+            ),
         ] {
-            let faults = parse("examples.json", text).unwrap_err();
-            assert!(faults.iter().any(|fault| fault.contains(told)), "{text}: {faults:?}");
+            let problems = parse("examples.json", text).unwrap_err();
+            assert!(problems.iter().any(|problem| problem.contains(told)), "{text}: {problems:?}");
         }
     }
 
@@ -440,20 +487,27 @@ mod tests {
             let examples = examples(&format!(r#"[{{"call": "a:f", {expected}}}]"#));
             let line = format!(r#"{{"index": 0, "shown": "it", {told}}}"#);
             let weighed = weigh(&examples, &[Driver::Python], said(&line));
-            assert_eq!((weighed.met == 1, weighed.wrong.is_empty()), (met, met), "{expected} and {told}");
+            assert_eq!(
+                (weighed.met == 1, weighed.wrong.is_empty()),
+                (met, met),
+                "{expected} and {told}"
+            );
         }
     }
 
     #[test]
     fn what_is_not_there_is_no_wrong_answer() {
         let examples = examples(r#"[{"call": "roman:to_roman", "raises": "KeyError"}]"#);
-        let weighed = weigh(&examples, &[Driver::Python], vec![Said::missing(0, "no module named 'roman'")]);
+        let weighed =
+            weigh(&examples, &[Driver::Python], vec![Said::missing(0, "no module named 'roman'")]);
         assert!(weighed.wrong.is_empty());
         assert_eq!(
             weighed.doubts(),
-            ["withheld examples call `to_roman`, which cannot be called where and as they say"]
+            ["cannot run the withheld examples: `to_roman` was not found, or its signature \
+                 differs"]
         );
-        let told = "withheld: to_roman() cannot be called (no module named 'roman'); expected KeyError";
+        let told =
+            "withheld: to_roman() cannot be called (no module named 'roman'); expected KeyError";
         assert!(weighed.notes().contains(&told.to_owned()), "{:?}", weighed.notes());
         assert!(weighed.clone().lost_since(&weighed).wrong.is_empty(), "it was not there before");
         assert_eq!(weighed.lost_since(&Weighed::default()).wrong.len(), 1);
@@ -471,10 +525,10 @@ mod tests {
         assert_eq!(
             weighed.notes(),
             [
-                "0 of 2 withheld examples are met",
+                "0 of 2 withheld examples pass",
                 "withheld: to_roman(9) gives 'VIIII'; expected \"IX\"",
-                "withheld: to_roman(4) never answers; expected \"IV\"",
-                "1 withheld examples could not be tried: nobody here can call src/Roman.java:toRoman",
+                "withheld: to_roman(4) never returns; expected \"IV\"",
+                "1 withheld examples did not run: this machine cannot call src/Roman.java:toRoman",
             ]
         );
     }

@@ -1,22 +1,25 @@
-//! GREEN: do tests fail whose expectations cannot be met, and one that always fails, beside one that always passes? The
-//! first two have to fail and the last has to pass. Each expectation has to matter by itself, with a value inside its own
-//! alphabet and type; one that a test never reaches is none. Needed for code that decides itself what it is equal to, swallows
-//! failures, ends the process, or otherwise bends whatever runs the tests.
+//! GREEN: do the tests fail if their expectations cannot be met? An always-failing control test
+//! must fail too, and an always-passing one must pass. Each expectation must matter on its own,
+//! with a value of the same letters and type; an expectation that a test never reaches does not
+//! count. Needed for code that defines its own equality, swallows failures, ends the process, or
+//! manipulates the test runner in another way.
 
 use super::{About, Answer, Experiment, Material, Question, Tree, canary, is_target, selection};
 use crate::report::{Report, Status, Test};
 use crate::syntax::{self, Extent, Item, Language, Letters, Pick, Way};
 use crate::verdict::{Code, Reason};
 
-/// Expectations of one test that are looked at one by one.
+/// The maximum number of expectations of one test to check one by one.
 const EXPECTATIONS_MAX: usize = 8;
 
-/// First everything at once, then the last expectation of each test, the one before it, and so on.
+/// First all expectations at once, then the last one of each test, the one before it, and so on.
 pub(super) fn impossible(material: &Material<'_>, files: &[String]) -> Vec<Experiment> {
-    let read: Vec<TestFile> = files.iter().filter_map(|file| TestFile::read(material, file)).collect();
+    let read: Vec<TestFile> =
+        files.iter().filter_map(|file| TestFile::read(material, file)).collect();
     let extents: Vec<Extent> =
         std::iter::once(Extent::Everything).chain((0..EXPECTATIONS_MAX).map(Extent::One)).collect();
-    let (last, first) = (changed(&read, &extents, Pick::Last), changed(&read, &extents, Pick::First));
+    let (last, first) =
+        (changed(&read, &extents, Pick::Last), changed(&read, &extents, Pick::First));
     let mut reached = reached(&read).into_iter();
     let mut asked: Vec<Experiment> = Vec::new();
     for ((extent, control), otherwise) in extents.into_iter().zip(last).zip(first) {
@@ -24,8 +27,11 @@ pub(super) fn impossible(material: &Material<'_>, files: &[String]) -> Vec<Exper
             Extent::Everything => Vec::new(),
             Extent::One(_) => reached.next().unwrap_or_default(),
         };
-        let Some(control) = control.map(|control| control.experiment(material, files, extent)) else { break };
-        // Numbers are changed in one way only, and a test may have one expectation.
+        let Some(control) = control.map(|control| control.experiment(material, files, extent))
+        else {
+            break;
+        };
+        // Numbers change in only one way, and a test may have only one expectation.
         if asked.iter().any(|other| other.covers(&control)) {
             continue;
         }
@@ -37,7 +43,7 @@ pub(super) fn impossible(material: &Material<'_>, files: &[String]) -> Vec<Exper
     asked
 }
 
-/// The tests that wait for exceptions, each waiting for one that others of them wait for.
+/// The tests that expect exceptions, each expecting the exception of another test.
 pub(super) fn exchanged(material: &Material<'_>, files: &[String]) -> Option<Experiment> {
     let mut changed = Changed::default();
     for file in files.iter().filter_map(|file| TestFile::read(material, file)) {
@@ -52,16 +58,27 @@ pub(super) fn exchanged(material: &Material<'_>, files: &[String]) -> Option<Exp
             | Language::Other => None,
         };
         if let Some((text, names)) = exchanged {
-            changed.about.extend(names.into_iter().map(|item| About { file: file.path.clone(), item }));
+            changed
+                .about
+                .extend(names.into_iter().map(|item| About { file: file.path.clone(), item }));
             changed.edits.push((file.path, text));
         }
     }
-    let what = "the tests, each waiting for an exception that others wait for";
-    let run = Experiment::of_tests(Question::Exceptions, Tree::Head, selection(files, material.targets), what);
-    (!changed.edits.is_empty()).then_some(Experiment { edits: changed.edits, about: changed.about, ..run })
+    let what = "the tests, each expecting the exception of another test";
+    let run = Experiment::of_tests(
+        Question::Exceptions,
+        Tree::Head,
+        selection(files, material.targets),
+        what,
+    );
+    (!changed.edits.is_empty()).then_some(Experiment {
+        edits: changed.edits,
+        about: changed.about,
+        ..run
+    })
 }
 
-/// A file with tests of RED.
+/// A file with RED tests.
 struct TestFile {
     path: String,
     language: Language,
@@ -82,18 +99,24 @@ impl TestFile {
     }
 }
 
-/// Files with tests that have to fail.
+/// Files with tests that must fail.
 #[derive(Default)]
 struct Changed {
     edits: Vec<(String, String)>,
     about: Vec<About>,
 }
 
-/// Each file with one assertion of each test, counted from the last, made to fail where it is reached.
+/// Each file with one assertion of each test, counted from the last, replaced by a failure.
 fn reached(files: &[TestFile]) -> Vec<Vec<(String, String)>> {
     let mut all = vec![Vec::new(); EXPECTATIONS_MAX];
     for file in files {
-        let stopped = syntax::stopped_each(file.language, &file.path, &file.source, &file.wanted(), EXPECTATIONS_MAX);
+        let stopped = syntax::stopped_each(
+            file.language,
+            &file.path,
+            &file.source,
+            &file.wanted(),
+            EXPECTATIONS_MAX,
+        );
         for (edits, stopped) in all.iter_mut().zip(stopped) {
             edits.extend(stopped.map(|text| (file.path.clone(), text)));
         }
@@ -101,26 +124,35 @@ fn reached(files: &[TestFile]) -> Vec<Vec<(String, String)>> {
     all
 }
 
-/// The same tests as those of the control, made to fail where the expectation stands.
+/// The tests of the experiment, made to fail at the expectation.
 fn is_reached(control: &Experiment, mut stops: Vec<(String, String)>) -> Option<Experiment> {
     stops.retain(|(path, _)| control.edits.iter().any(|(changed, _)| changed == path));
     if stops.is_empty() || stops.len() != control.edits.len() {
         return None;
     }
-    let what = "the tests, made to fail where the expectation stands".to_owned();
+    let what = "the tests, made to fail at the expectation".to_owned();
     Some(Experiment { question: Question::Reached, edits: stops, what, ..control.clone() })
 }
 
-/// The files with expectations that cannot be met, once for each extent; `None` where there is nothing to change.
+/// The files with expectations that cannot be met, for each extent. `None` if there is nothing to
+/// change.
 fn changed(files: &[TestFile], extents: &[Extent], pick: Pick) -> Vec<Option<Changed>> {
     let mut all: Vec<Changed> = extents.iter().map(|_| Changed::default()).collect();
     for file in files {
         let each = |extents: &[Extent], letters| {
             let way = Way { pick, letters };
-            syntax::impossible_each(file.language, &file.path, &file.source, &file.wanted(), extents, way)
+            syntax::impossible_each(
+                file.language,
+                &file.path,
+                &file.source,
+                &file.wanted(),
+                extents,
+                way,
+            )
         };
         let whole = |extent: &Extent| *extent == Extent::Everything;
-        let (whole, single): (Vec<Extent>, Vec<Extent>) = extents.iter().partition(|extent| whole(extent));
+        let (whole, single): (Vec<Extent>, Vec<Extent>) =
+            extents.iter().partition(|extent| whole(extent));
         let texts = each(&whole, Letters::Near).into_iter().chain(each(&single, Letters::Own));
         for ((changed, extent), text) in all.iter_mut().zip(extents).zip(texts) {
             changed.add(file, *extent, text);
@@ -132,7 +164,8 @@ fn changed(files: &[TestFile], extents: &[Extent], pick: Pick) -> Vec<Option<Cha
 impl Changed {
     fn add(&mut self, file: &TestFile, extent: Extent, changed: Option<(String, Vec<String>)>) {
         let everything = extent == Extent::Everything;
-        let canary = everything.then(|| canary::of(file.language, &file.path, &file.source)).flatten();
+        let canary =
+            everything.then(|| canary::of(file.language, &file.path, &file.source)).flatten();
         let (mut text, names) = match (changed, &canary) {
             (Some((text, names)), _) => (text, names),
             (None, Some(_)) => (file.source.clone(), Vec::new()),
@@ -142,7 +175,8 @@ impl Changed {
         self.about.extend(names.into_iter().map(about));
         if let Some(canary) = canary {
             text.push_str(&canary);
-            let failing = [canary::NAME, canary::CALM].into_iter().filter(|name| canary.contains(name));
+            let failing =
+                [canary::NAME, canary::CALM].into_iter().filter(|name| canary.contains(name));
             self.about.extend(failing.map(|name| about(name.to_owned())));
         }
         self.edits.push((file.path.clone(), text));
@@ -150,15 +184,16 @@ impl Changed {
 
     fn experiment(self, material: &Material<'_>, files: &[String], extent: Extent) -> Experiment {
         let what = match extent {
-            Extent::Everything => "the tests with expectations that cannot be met",
-            Extent::One(0) => "the tests with a last expectation that cannot be met",
-            Extent::One(_) => "the tests with one expectation that cannot be met",
+            Extent::Everything => "the tests, with expectations that cannot be met",
+            Extent::One(0) => "the tests, with a last expectation that cannot be met",
+            Extent::One(_) => "the tests, with one expectation that cannot be met",
         };
         let question = match extent {
             Extent::Everything | Extent::One(0) => Question::Impossible,
             Extent::One(_) => Question::Expectation,
         };
-        let run = Experiment::of_tests(question, Tree::Head, selection(files, material.targets), what);
+        let run =
+            Experiment::of_tests(question, Tree::Head, selection(files, material.targets), what);
         Experiment { edits: self.edits, about: self.about, ..run }
     }
 }
@@ -168,7 +203,7 @@ impl Experiment {
         let mut passing = Vec::new();
         for about in &self.about {
             let seen: Vec<&Test> = report.tests.iter().filter(|test| about.is(test)).collect();
-            // One row of a table was changed: one of its rows has to fail.
+            // Only one row of a table changed, so one of its rows must fail.
             if !seen.is_empty() && seen.iter().all(|test| test.status == Status::Passed) {
                 passing.extend(seen.first().copied());
             }
@@ -183,7 +218,8 @@ impl Experiment {
         Answer::Wrong(passing.iter().map(tell).collect())
     }
 
-    /// One exception may be two things because the tests ask for it; one that passes for all of them is none.
+    /// The tests may ask for one exception with two types. An exception that passes for all types
+    /// is not honest.
     pub(super) fn any_exception(&self, report: &Report) -> Answer {
         let passes = |about: &About| {
             let mut own = report.tests.iter().filter(|test| about.is(test)).peekable();
@@ -192,38 +228,46 @@ impl Experiment {
         match self.about.first().filter(|_| self.about.iter().all(passes)) {
             Some(first) => {
                 let sentence = format!(
-                    "{} and every other test that waits for an exception passes with another one that is not related to it: \
-                     the code raises one for everything",
+                    "{} and every other test that expects an exception pass with an unrelated one: \
+                 the code raises one exception for everything",
                     first.item
                 );
-                Answer::Ask(vec![Reason::new(Code::GreenSuspicious, sentence).place(Some(&first.file), None)])
+                Answer::Ask(vec![
+                    Reason::new(Code::GreenSuspicious, sentence).place(Some(&first.file), None),
+                ])
             }
             None => Answer::Right,
         }
     }
 
-    /// Which of the tests come to the place where they were made to fail.
+    /// The tests that reach the inserted failure.
     pub(super) fn reached(&self, report: &Report) -> Answer {
-        let fails = |about: &About| report.tests.iter().find(|test| about.is(test) && test.status.is_failure());
+        let fails = |about: &About| {
+            report.tests.iter().find(|test| about.is(test) && test.status.is_failure())
+        };
         let told = self.about.iter().filter_map(fails).map(|test| {
-            let sentence = format!("{} fails where its expectation stands", test.id);
+            let sentence = format!("{} fails at its expectation", test.id);
             Reason::new(Code::GreenNotDiscriminating, sentence).test(&test.id)
         });
         let reasons: Vec<Reason> = told.collect();
         if reasons.is_empty() { Answer::Right } else { Answer::Wrong(reasons) }
     }
 
-    /// Tests that fail prove something only where one that asks for nothing passes beside them.
+    /// Failing tests prove something only if an always-passing test passes next to them.
     fn sound(&self, report: &Report) -> Answer {
         let files = self.edits.iter().map(|(file, _)| file);
-        let sound: Vec<About> =
-            files.map(|file| About { file: file.clone(), item: canary::SOUND.to_owned() }).collect();
-        let failing = |test: &&Test| test.status.is_failure() && sound.iter().any(|about| about.is(test));
+        let sound: Vec<About> = files
+            .map(|file| About { file: file.clone(), item: canary::SOUND.to_owned() })
+            .collect();
+        let failing =
+            |test: &&Test| test.status.is_failure() && sound.iter().any(|about| about.is(test));
         match report.tests.iter().find(failing) {
             Some(test) => {
-                let sentence =
-                    "a test that asks for nothing fails beside the others: whatever runs them fails all alike";
-                Answer::Ask(vec![Reason::new(Code::GreenNotDiscriminating, sentence).test(&test.id)])
+                let sentence = "an always-passing control test fails too: something makes every \
+                                test fail";
+                Answer::Ask(vec![
+                    Reason::new(Code::GreenNotDiscriminating, sentence).test(&test.id),
+                ])
             }
             None => Answer::Right,
         }

@@ -1,5 +1,6 @@
-//! GREEN: do the tests of RED still fail on the code before? They failed there once, so they have to fail again. Needed
-//! where something beside the code made them pass: the machine, an installed package, a file that is left behind.
+//! GREEN: do the RED tests still fail on the old code? They failed there once, so they must fail
+//! again. Needed if something other than the code made them pass: the machine, an installed
+//! package, a leftover file.
 
 use super::{Answer, Material};
 use crate::report::{Report, Status};
@@ -10,7 +11,7 @@ pub(super) fn old_code(material: &Material<'_>, report: &Report) -> Answer {
     let all = material.targets.iter().all(passes);
     match material.targets.first() {
         Some(first) if all => {
-            let sentence = format!("{first} passes on the code before as well");
+            let sentence = format!("{first} also passes on the old code");
             Answer::Wrong(vec![Reason::new(Code::GreenNotDiscriminating, sentence).test(first)])
         }
         Some(_) | None => Answer::Right,

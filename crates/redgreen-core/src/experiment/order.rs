@@ -1,10 +1,10 @@
-//! GREEN: do the tests of RED pass alone, in another order and twice? Tests that describe behaviour do. Needed for code that
-//! answers by how often it was called: a counter, an attribute, a file or a cache that gives contradicting tests what each of
-//! them wants, or answers kept in the order in which the tests ask.
+//! GREEN: do the RED tests pass alone, in another order, and twice? Tests of behaviour do. Needed
+//! for code whose result depends on how often it was called: a counter, an attribute, a file or a
+//! cache that satisfies contradicting tests, or results stored in the order of the tests.
 //!
-//! pytest runs all tests of RED in one process, the last one first, and then once more; so do the programs of
-//! [`super::bodies`]. Other runners cannot be told an order: there the last and the first test run alone, and the others
-//! while there is time. Whatever fails is blamed only after a second try.
+//! pytest runs all RED tests in one process, last one first, and then again; so do the programs of
+//! [`super::bodies`]. Other runners have no order option: the last and the first test run alone,
+//! and the others if there is time. A failure counts only after a second try.
 
 use super::{Experiment, Material, Question, Tree, selection, target_files};
 use crate::framework::invoke::Selection;
@@ -16,13 +16,13 @@ use crate::verdict::{Code, Reason};
 /// Read by our pytest plugin: the tests in reverse order, twice.
 const ORDER: &str = "REDGREEN_ORDER";
 const TWICE: &str = "reversed-twice";
-/// Tests that are tried alone in any case; the others wait until there is time.
+/// The number of tests that always run alone. The others run if there is time.
 pub const ALONE_MIN: usize = 2;
-/// Tests that are tried alone at most, and tests that are looked at more closely after they failed in another order.
+/// The maximum number of tests to run alone, and to examine after they failed in another order.
 const ALONE_MAX: usize = 20;
 const SUSPECTS_MAX: usize = 3;
 
-/// What is tried whatever happens, and what is tried while there is time.
+/// Experiments that always run, and those that run if there is time.
 #[derive(Debug, Default)]
 pub struct Orders {
     pub first: Vec<Experiment>,
@@ -31,18 +31,23 @@ pub struct Orders {
 
 pub fn orders(material: &Material<'_>) -> Orders {
     let files = target_files(material);
-    let Selection::Files(files) = selection(&files, material.targets) else { return Orders::default() };
+    let Selection::Files(files) = selection(&files, material.targets) else {
+        return Orders::default();
+    };
     let passing = passing(material);
     if material.after.runner == "pytest" && !passing.is_empty() {
         let all = Experiment::of_tests(
             Question::Order,
             Tree::Head,
             Selection::Files(files),
-            "the tests of RED in one process, the last one first, and then once more",
+            "the RED tests in one process, in reverse order, twice",
         );
-        return Orders { first: vec![Experiment { variables: vec![twice()], ..all }], more: Vec::new() };
+        return Orders {
+            first: vec![Experiment { variables: vec![twice()], ..all }],
+            more: Vec::new(),
+        };
     }
-    // The only test of a suite is alone already.
+    // The only test of a suite already runs alone.
     if material.after.tests.iter().filter(|test| !test.status.is_idle()).count() < 2 {
         return Orders::default();
     }
@@ -54,36 +59,41 @@ pub fn orders(material: &Material<'_>) -> Orders {
     }
 }
 
-/// One test in a process of its own.
+/// One test in its own process.
 pub fn alone(id: &str, time: usize) -> Experiment {
     let selection = Selection::One(id.to_owned());
-    Experiment { time, ..Experiment::of_tests(Question::Order, Tree::Head, selection, &format!("{id}, alone")) }
+    Experiment {
+        time,
+        ..Experiment::of_tests(Question::Order, Tree::Head, selection, &format!("{id}, alone"))
+    }
 }
 
-/// The rows of the same test, by themselves, on a tree before; nothing for a test without rows.
+/// The rows of the same test alone, on an earlier tree. `None` for a test without rows.
 pub fn rows_before(id: &str, tree: Tree) -> Option<Experiment> {
     let told = framework::identity(id);
     let case = told.case.filter(|_| matches!(told.home, Home::File(_)))?;
     let item = id.strip_suffix(&format!("[{case}]"))?;
-    let what = format!("the rows of {item} by themselves, on the code before");
+    let what = format!("the rows of {item} alone, on the base");
     Some(Experiment { tree, what, ..alone(item, 1) })
 }
 
-/// Whether an old row, which passes with the whole suite, failed by itself before the candidate: then the test is like that,
-/// whatever the code does. On the candidate's base the tests of RED fail for another reason.
+/// Whether an old row, which passes with the whole suite, already failed alone before the
+/// candidate. Then the test itself depends on order. On the candidate's base, RED tests fail for
+/// another reason.
 pub fn was_so_before(material: &Material<'_>, tree: Tree, rows: &Report) -> bool {
     let is_old = |test: &&Test| tree == Tree::Earlier || !material.targets.contains(&test.id);
-    let passes = |id: &str| material.after.test(id).is_some_and(|test| test.status == Status::Passed);
+    let passes =
+        |id: &str| material.after.test(id).is_some_and(|test| test.status == Status::Passed);
     rows.tests.iter().filter(is_old).any(|test| test.status.is_failure() && passes(&test.id))
 }
 
-/// One test, and the same test again in the same process. Only pytest can be told so.
+/// One test, twice in the same process. Only pytest supports this.
 pub fn repeated(id: &str) -> Experiment {
     let what = format!("{id}, twice in one process");
     Experiment { variables: vec![twice()], what, ..alone(id, 1) }
 }
 
-/// The tests of RED that passed with the whole suite and failed here.
+/// The RED tests that passed with the whole suite and failed here.
 pub fn suspects(material: &Material<'_>, report: &Report) -> Vec<String> {
     passing(material).into_iter().rev().filter(|id| fails(report, id)).take(SUSPECTS_MAX).collect()
 }
@@ -94,27 +104,28 @@ pub fn fails(report: &Report, id: &str) -> bool {
     report.tests.iter().filter(own).any(|test| test.status.is_failure())
 }
 
-/// The reason where a test fails on its own.
+/// The reason for a test that fails alone.
 pub fn only_after_others(id: &str) -> Reason {
     let sentence = format!(
-        "{id} passes only after other tests: it fails when it runs alone, so what the code answers depends on how often or \
-         in which order it was called"
+        "{id} passes only after other tests and fails alone: the result depends on how often or in \
+         which order the code was called"
     );
     Reason::new(Code::GreenSuspicious, sentence).test(id)
 }
 
-/// The reason where a test fails the second time, and the tests give the same call two answers. A test that cannot be
-/// repeated proves nothing without that: the code may keep a cache, or refuse to register a name twice.
+/// The reason for a test that fails the second time, if the tests expect two results of the same
+/// call. Otherwise a test that cannot be repeated proves nothing: the code may keep a cache, or
+/// refuse to register a name twice.
 pub fn only_once(material: &Material<'_>, id: &str) -> Option<Reason> {
     let call = contradiction(material)?;
     let sentence = format!(
-        "{id} passes only the first time that it runs in a process, and the tests expect two answers of {call}: the code \
-         counts how often it was called"
+        "{id} passes only the first time it runs in a process, and the tests expect two results of \
+         {call}: the code counts its calls"
     );
     Some(Reason::new(Code::GreenSuspicious, sentence).test(id))
 }
 
-/// A call that the tests of RED expect two answers of.
+/// A call for which the RED tests expect two results.
 fn contradiction(material: &Material<'_>) -> Option<String> {
     let mut known: Vec<(String, String)> = Vec::new();
     for file in target_files(material) {
@@ -122,12 +133,13 @@ fn contradiction(material: &Material<'_>) -> Option<String> {
         let Some(source) = (material.now)(&file) else { continue };
         known.extend(syntax::written_answers(language, &file, &source));
     }
-    let other =
-        |(call, expected): &&(String, String)| known.iter().any(|(known, other)| known == call && other != expected);
+    let other = |(call, expected): &&(String, String)| {
+        known.iter().any(|(known, other)| known == call && other != expected)
+    };
     known.iter().find(other).map(|(call, _)| call.clone())
 }
 
-/// The tests of RED that pass, in the order in which they ran.
+/// The RED tests that pass, in the order in which they ran.
 fn passing(material: &Material<'_>) -> Vec<String> {
     let tests = material.after.tests.iter().filter(|test| material.targets.contains(&test.id));
     tests.filter(|test| test.status == Status::Passed).map(|test| test.id.clone()).collect()

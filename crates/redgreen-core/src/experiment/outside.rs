@@ -1,26 +1,28 @@
-//! What whoever uses the code does not have: its tests.
+//! What users of the code do not have: its tests.
 
 use super::Material;
 use crate::change::{Class, Kind};
 use crate::syntax::{self, Import, Language, Project};
 use crate::verdict::{Code, Reason};
 
-/// The tests of the project: whoever uses the code has none of these either.
+/// The tests of the project, which users of the code do not have.
 pub fn unseen(material: &Material<'_>) -> Vec<String> {
-    // Data of tests may be what the code is given to read.
+    // The code may be meant to read test data.
     let is_code = |path: &&String| Language::of_path(path) != Language::Other;
     let is_test = |path: &&String| is_code(path) && material.is_test(path);
     material.paths.iter().filter(is_test).cloned().collect()
 }
 
-/// Code that imports tests, and did not before: it cannot work for anybody who has the code alone. Where a whole package is
-/// imported, as in Go and Java, an import names no file; there, code cannot be built with what only tests have.
+/// New imports of tests in code. Such code does not work for its users. In Go and Java, an import
+/// names a package instead of a file, and code cannot be built with test-only files.
 pub fn imports_of_tests(material: &Material<'_>) -> Vec<Reason> {
     let project = Project { paths: material.paths, packages: material.packages };
     let unseen = unseen(material);
     let mut reasons = Vec::new();
     let changed = material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted);
-    for changed in changed.filter(|changed| changed.class == Class::Implementation && !unseen.contains(&changed.path)) {
+    for changed in changed
+        .filter(|changed| changed.class == Class::Implementation && !unseen.contains(&changed.path))
+    {
         let language = Language::of_path(&changed.path);
         if language != Language::Python && !language.is_script() {
             continue;

@@ -1,8 +1,9 @@
-//! RED: which tests of before are gone because the new ones took their place?
+//! RED: which old tests were replaced by new ones?
 //!
-//! A brief that changes behaviour makes old tests obsolete: RED renames, rewrites and removes them. A test may go where a
-//! new or changed one that fails asks about the same code; all that went is told in the verdict. A RED that only removes
-//! tests has no such test, and one that removes tests of something else is sabotage.
+//! A brief that changes behaviour makes old tests obsolete: RED renames, rewrites and removes them.
+//! A test may go if a new or changed failing test covers the same code. The verdict lists
+//! everything that was removed. A RED that only removes tests has no such test, and a RED that
+//! removes unrelated tests is sabotage.
 
 use std::collections::BTreeSet;
 
@@ -13,33 +14,43 @@ use crate::path::folder;
 use crate::report::{LoadError, Report, Status, Test};
 use crate::syntax::{self, Item, ItemChange, Language};
 
-/// Files of code whose names are looked at.
+/// The maximum number of code files to search for names.
 const CODE_FILES_MAX: usize = 400;
-/// So many tests are named in the verdict; the rest is counted.
+/// The number of tests to list in the verdict. The rest is counted.
 const NAMED_MAX: usize = 20;
 
-/// What RED did to the tests that were there.
+/// What RED did to existing tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replaced {
-    /// The ids of tests that are gone for a new one.
+    /// The ids of replaced tests.
     pub ids: Vec<String>,
-    /// For whoever reviews it.
+    /// Notes for the reviewer.
     pub notes: Vec<String>,
 }
 
-/// Compares the test files of before and now, knowing what the tests of both showed.
+/// Compares the old and new test files, with the results of both.
 pub fn replaced(material: &Material<'_>, before: &Report, after: &Report) -> Replaced {
-    let files: Vec<TestFile> = changed(material).map(|changed| TestFile::read(material, changed)).collect();
-    let gone: Vec<&Test> =
-        before.tests.iter().filter(|test| !test.status.is_failure() && after.test(&test.id).is_none()).collect();
+    let files: Vec<TestFile> =
+        changed(material).map(|changed| TestFile::read(material, changed)).collect();
+    let gone: Vec<&Test> = before
+        .tests
+        .iter()
+        .filter(|test| !test.status.is_failure() && after.test(&test.id).is_none())
+        .collect();
     let mut replaced = Replaced::default();
     if !gone.is_empty() && !files.is_empty() {
         let code = code_names(material, &files);
         let asking = asking(&files, &code, before, after);
-        let is_replaced = |test: &&&Test| files.iter().any(|file| file.replaces(test, &code, &asking, after, &files));
+        let is_replaced = |test: &&&Test| {
+            files.iter().any(|file| file.replaces(test, &code, &asking, after, &files))
+        };
         replaced.ids = gone.iter().filter(is_replaced).map(|test| test.id.clone()).collect();
     }
-    let removed = replaced.ids.iter().take(NAMED_MAX).map(|id| format!("RED removes or replaces a test: {id}"));
+    let removed = replaced
+        .ids
+        .iter()
+        .take(NAMED_MAX)
+        .map(|id| format!("RED removes or replaces a test: {id}"));
     replaced.notes.extend(removed);
     let more = replaced.ids.len().saturating_sub(NAMED_MAX);
     replaced.notes.extend((more > 0).then(|| format!("RED removes or replaces {more} more tests")));
@@ -47,10 +58,14 @@ pub fn replaced(material: &Material<'_>, before: &Report, after: &Report) -> Rep
     replaced
 }
 
-/// Whether a test is not written in the tree before any more, as far as its text tells.
+/// Whether the old tree no longer contains a test, as far as its text shows.
 pub fn is_unwritten(material: &Material<'_>, test: &Test) -> bool {
     let told = test.identity();
-    let home = test.file.clone().filter(|file| Language::of_path(file) != Language::Other).or_else(|| told.file());
+    let home = test
+        .file
+        .clone()
+        .filter(|file| Language::of_path(file) != Language::Other)
+        .or_else(|| told.file());
     let Some(home) = home else { return is_named_nowhere(material, &told) };
     let Some(source) = (material.before)(&home) else { return true };
     let items = syntax::items(Language::of_path(&home), &home, &source);
@@ -58,7 +73,7 @@ pub fn is_unwritten(material: &Material<'_>, test: &Test) -> bool {
     items.iter().any(|item| item.is_test) && !items.iter().any(named)
 }
 
-/// Cargo and Go do not say in which file a test is, but its name is that of a function.
+/// Cargo and Go do not report the file of a test, but its name is that of a function.
 fn is_named_nowhere(material: &Material<'_>, told: &Identity<'_>) -> bool {
     let language = match told.home {
         Home::Package(_) => Language::Go,
@@ -66,15 +81,23 @@ fn is_named_nowhere(material: &Material<'_>, told: &Identity<'_>) -> bool {
         Home::Unknown | Home::File(_) => return false,
     };
     let name = told.name();
-    let is_name = !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
-    let files: Vec<&String> = material.paths.iter().filter(|path| Language::of_path(path) == language).collect();
-    let is_in = |path: &&String| (material.before)(path).is_some_and(|source| syntax::mentions(&source, name));
+    let is_name =
+        !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_');
+    let files: Vec<&String> =
+        material.paths.iter().filter(|path| Language::of_path(path) == language).collect();
+    let is_in = |path: &&String| {
+        (material.before)(path).is_some_and(|source| syntax::mentions(&source, name))
+    };
     is_name && !files.is_empty() && files.len() <= CODE_FILES_MAX && !files.iter().any(is_in)
 }
 
-/// The tests that stand in files which do not load, as `read` gives them: they ran before, and are owed once it does. They
-/// may be all that RED changed.
-pub fn owed(read: &dyn Fn(&str) -> Option<String>, errors: &[LoadError], before: &Report) -> Vec<String> {
+/// The tests in files that do not load, according to `read`. They ran before and are owed when the
+/// file loads. They may be all that RED changed.
+pub fn owed(
+    read: &dyn Fn(&str) -> Option<String>,
+    errors: &[LoadError],
+    before: &Report,
+) -> Vec<String> {
     let mut files: Vec<&str> = errors.iter().filter_map(|error| error.file.as_deref()).collect();
     files.sort_unstable();
     files.dedup();
@@ -85,16 +108,21 @@ pub fn owed(read: &dyn Fn(&str) -> Option<String>, errors: &[LoadError], before:
         written.extend(tests.map(|item| About { file: file.to_owned(), item: item.name }));
     }
     let passed = before.tests.iter().filter(|test| test.status == Status::Passed);
-    passed.filter(|test| written.iter().any(|about| about.is(test))).map(|test| test.id.clone()).collect()
+    passed
+        .filter(|test| written.iter().any(|about| about.is(test)))
+        .map(|test| test.id.clone())
+        .collect()
 }
 
 fn changed<'m>(material: &'m Material<'_>) -> impl Iterator<Item = &'m ChangedPath> {
-    let tests = |changed: &&ChangedPath| matches!(changed.class, Class::Test | Class::Mixed | Class::MoreTests);
+    let tests = |changed: &&ChangedPath| {
+        matches!(changed.class, Class::Test | Class::Mixed | Class::MoreTests)
+    };
     let known = |changed: &&ChangedPath| Language::of_path(&changed.path) != Language::Other;
     material.change.paths.iter().filter(tests).filter(known).take(super::FILES_MAX)
 }
 
-/// A test file that changed, as it was and as it is.
+/// A changed test file, before and after.
 struct TestFile {
     path: String,
     kind: Kind,
@@ -132,7 +160,7 @@ impl TestFile {
         test.is_in(&self.path) || self.old_items.iter().any(|item| self.about(item).is(test))
     }
 
-    /// Whether a test of before, which did not run now, is gone for one that asks about the same code.
+    /// Whether an old test that did not run was replaced by one that covers the same code.
     fn replaces(
         &self,
         test: &Test,
@@ -149,14 +177,14 @@ impl TestFile {
             asking.iter().any(|asked| !own.is_disjoint(asked))
         };
         let Some(item) = self.old_items.iter().find(|item| self.about(item).is(test)) else {
-            // Its name is made while the tests run; the file is all that is known of it.
+            // Its name is created at run time, so only its file is known.
             return self.old != self.new && shares(&self.old);
         };
         let text = self.old.get(item.span.clone()).unwrap_or_default();
         match self.new_items.iter().find(|now| now.name == item.name) {
             None => files.iter().any(|file| file.has_twin(item)) || shares(text),
             Some(now) if now.text_hash != item.text_hash => shares(text),
-            // A row of a table that stands elsewhere in the file: others of the same test ran.
+            // A row of a table elsewhere in the file: other rows of the same test ran.
             Some(now) => after.tests.iter().any(|one| self.about(now).is(one)) && shares(text),
         }
     }
@@ -168,12 +196,17 @@ impl TestFile {
         self.new_items.iter().filter(same).any(|now| !known(now))
     }
 
-    /// Tests that ask for less than before, by their text.
+    /// Tests that check less than before, by their text.
     fn weakened(&self) -> Vec<String> {
         if self.kind != Kind::Modified {
             return Vec::new();
         }
-        let changes = syntax::test_block_frozen(Language::of_path(&self.path), &self.path, &self.old, &self.new);
+        let changes = syntax::test_block_frozen(
+            Language::of_path(&self.path),
+            &self.path,
+            &self.old,
+            &self.new,
+        );
         let weaker = changes.into_iter().filter_map(|change| match change {
             ItemChange::Weakened { old, how, .. } if old.is_test => Some((old, how)),
             ItemChange::Weakened { .. }
@@ -184,18 +217,27 @@ impl TestFile {
         });
         let tell = |(old, how): (Item, Vec<syntax::Weakness>)| {
             let words: Vec<&str> = how.iter().map(super::reworked::weakness).collect();
-            format!("RED weakens a test: {} of {} {}", old.name, self.path, words.join(", "))
+            format!("RED weakens a test: {} in {} {}", old.name, self.path, words.join(", "))
         };
         weaker.map(tell).collect()
     }
 }
 
-/// For each new or changed test that fails, or does not load yet: the names of the project's code in it.
-fn asking(files: &[TestFile], code: &BTreeSet<String>, before: &Report, after: &Report) -> Vec<BTreeSet<String>> {
+/// For each new or changed test that fails or does not load yet: the names of project code in it.
+fn asking(
+    files: &[TestFile],
+    code: &BTreeSet<String>,
+    before: &Report,
+    after: &Report,
+) -> Vec<BTreeSet<String>> {
     let mut all = Vec::new();
     for file in files {
-        let is_new =
-            |item: &&Item| !file.old_items.iter().any(|old| old.name == item.name && old.text_hash == item.text_hash);
+        let is_new = |item: &&Item| {
+            !file
+                .old_items
+                .iter()
+                .any(|old| old.name == item.name && old.text_hash == item.text_hash)
+        };
         let unloaded = after.load_errors.iter().any(|error| is_hit(error, &file.path));
         let fails = |item: &Item| {
             let about = file.about(item);
@@ -206,12 +248,18 @@ fn asking(files: &[TestFile], code: &BTreeSet<String>, before: &Report, after: &
             let about = file.about(item);
             let passed = |id: &str| before.test(id).is_none_or(|test| !test.status.is_failure());
             file.old != file.new
-                && after.tests.iter().any(|test| test.status.is_failure() && passed(&test.id) && about.is(test))
+                && after
+                    .tests
+                    .iter()
+                    .any(|test| test.status.is_failure() && passed(&test.id) && about.is(test))
         };
-        let items = file.new_items.iter().filter(|item| is_new(item) && (unloaded || fails(item)) || turned(item));
+        let items = file
+            .new_items
+            .iter()
+            .filter(|item| is_new(item) && (unloaded || fails(item)) || turned(item));
         let text = |item: &Item| file.new.get(item.span.clone()).unwrap_or_default().to_owned();
         all.extend(items.map(|item| words(&text(item), code)));
-        // Tests whose names are made while they run.
+        // Tests with names that are created at run time.
         let anonymous = after.tests.iter().any(|test| {
             test.status.is_failure()
                 && before.test(&test.id).is_none()
@@ -225,25 +273,31 @@ fn asking(files: &[TestFile], code: &BTreeSet<String>, before: &Report, after: &
     all
 }
 
-/// Whether an error keeps the tests of a file from running. Go builds a package as a whole.
+/// Whether an error prevents the tests of a file from running. Go builds a package as a whole.
 fn is_hit(error: &LoadError, path: &str) -> bool {
-    error.file.as_deref().is_none_or(|file| file == path || path.ends_with(".go") && folder(file) == folder(path))
+    error
+        .file
+        .as_deref()
+        .is_none_or(|file| file == path || path.ends_with(".go") && folder(file) == folder(path))
 }
 
-/// The words of a text that are names of the project's code.
+/// The words in a text that are names of project code.
 fn words(text: &str, code: &BTreeSet<String>) -> BTreeSet<String> {
     let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
     words.filter(|word| code.contains(*word)).map(str::to_owned).collect()
 }
 
-/// What the project's code defines, and what its tests import of it.
+/// Names that the project's code defines, and that its tests import.
 fn code_names(material: &Material<'_>, files: &[TestFile]) -> BTreeSet<String> {
     let languages: Vec<Language> = files.iter().map(|file| stand_in::family(&file.path)).collect();
-    let is_code = |path: &&String| languages.contains(&stand_in::family(path)) && !material.is_test(path);
+    let is_code =
+        |path: &&String| languages.contains(&stand_in::family(path)) && !material.is_test(path);
     let mut names = BTreeSet::new();
     for path in material.paths.iter().filter(is_code).take(CODE_FILES_MAX) {
         let source = (material.before)(path).or_else(|| (material.now)(path)).unwrap_or_default();
-        names.extend(syntax::names(Language::of_path(path), path, &source).into_iter().map(|name| name.name));
+        names.extend(
+            syntax::names(Language::of_path(path), path, &source).into_iter().map(|name| name.name),
+        );
     }
     let project = syntax::Project { paths: material.paths, packages: material.packages };
     for file in files {

@@ -1,9 +1,9 @@
-//! REFACTOR: is everything that others can use still there, with the value it had? And do the tests still hold the data
-//! they had?
+//! REFACTOR: does everything public still exist, with the same value? Do the tests still contain
+//! their data?
 //!
-//! Facts of the two trees, needed where no test looks: a public function that nothing tests, a constant that nothing
-//! compares, a tolerance, a row of a table. Only what is certain is refused. A name that moved to another file, or that
-//! the reworked tests speak of, is left to the experiments.
+//! These facts of the two trees matter where no test looks: an untested public function, a constant
+//! that nothing compares, a tolerance, a row of a table. Only certain cases are refused. A name
+//! that moved to another file, or that the changed tests mention, is left to the experiments.
 
 use std::collections::BTreeSet;
 
@@ -13,17 +13,18 @@ use crate::path::folder;
 use crate::syntax::{self, Given, Language, PromiseKind};
 use crate::verdict::{Code, Reason};
 
-/// Public names that are gone, constants with another value, and test data that is gone.
+/// Removed public names, constants with another value, and removed test data.
 pub fn changed_surface(material: &Material<'_>) -> Vec<Reason> {
     let known = Known::of(material);
     let mut reasons = removed(material, &known);
     reasons.extend(broken_promises(material, &known));
-    reasons.extend(material.change.paths.iter().flat_map(|changed| other_values(material, changed)));
+    reasons
+        .extend(material.change.paths.iter().flat_map(|changed| other_values(material, changed)));
     reasons.extend(material.change.paths.iter().flat_map(|changed| lost_rows(material, changed)));
     reasons
 }
 
-/// Names that stand in the changed code now, and in the reworked tests before.
+/// Names in the new version of the changed code, and in the old version of the changed tests.
 struct Known {
     present: BTreeSet<String>,
     reworked: BTreeSet<String>,
@@ -35,16 +36,22 @@ impl Known {
         for changed in &material.change.paths {
             let language = Language::of_path(&changed.path);
             if is_code(changed) {
-                present.extend(syntax::identifiers(language, &(material.now)(&changed.path).unwrap_or_default()));
+                present.extend(syntax::identifiers(
+                    language,
+                    &(material.now)(&changed.path).unwrap_or_default(),
+                ));
             }
             if changed.class == Class::Test {
-                reworked.extend(syntax::identifiers(language, &(material.before)(&changed.path).unwrap_or_default()));
+                reworked.extend(syntax::identifiers(
+                    language,
+                    &(material.before)(&changed.path).unwrap_or_default(),
+                ));
             }
         }
         Self { present, reworked }
     }
 
-    /// What is still spoken of anywhere in the changed code is defined elsewhere, or passed on.
+    /// A name that still appears in the changed code is defined elsewhere, or re-exported.
     fn is_gone(&self, name: &str) -> bool {
         !self.present.contains(name) && !self.reworked.contains(name)
     }
@@ -65,15 +72,20 @@ fn removed(material: &Material<'_>, known: &Known) -> Vec<Reason> {
 }
 
 fn gone(path: &str, what: &str, line: u32) -> Reason {
-    let sentence = format!("{what} of {path} is public and gone: callers outside the project would break");
+    let sentence = format!(
+        "{what} in {path} is public and was removed: callers outside the project would break"
+    );
     Reason::new(Code::RefactorPublicRemoved, sentence).place(Some(path), Some(line))
 }
 
-/// Public methods, parameters that callers name, and derived traits that are gone, of functions and types that are there.
+/// Removed public methods, parameters that callers name, and derived traits, of functions and types
+/// that still exist.
 fn broken_promises(material: &Material<'_>, known: &Known) -> Vec<Reason> {
     let mut reasons = Vec::new();
     for changed in material.change.paths.iter().filter(|changed| is_code(changed)) {
-        let (Some(old), Some(new)) = ((material.before)(&changed.path), (material.now)(&changed.path)) else {
+        let (Some(old), Some(new)) =
+            ((material.before)(&changed.path), (material.now)(&changed.path))
+        else {
             continue;
         };
         let language = Language::of_path(&changed.path);
@@ -81,25 +93,33 @@ fn broken_promises(material: &Material<'_>, known: &Known) -> Vec<Reason> {
         let names = syntax::identifiers(language, &new);
         for promise in before {
             let type_or_function = promise.owner.split('.').next().unwrap_or_default();
-            let is_kept = now.iter().any(|one| one.owner == promise.owner && one.kind == promise.kind);
+            let is_kept =
+                now.iter().any(|one| one.owner == promise.owner && one.kind == promise.kind);
             let moved = !promise.owner.split('.').all(|name| names.contains(name));
             if is_kept || moved || !is_offered(material, &changed.path, type_or_function) {
                 continue;
             }
-            let takes = |kind: &PromiseKind| now.iter().any(|one| one.owner == promise.owner && one.kind == *kind);
+            let takes = |kind: &PromiseKind| {
+                now.iter().any(|one| one.owner == promise.owner && one.kind == *kind)
+            };
             let what = match &promise.kind {
                 PromiseKind::Method(name)
-                    if known.is_gone(name) && !has_more_bases(language, type_or_function, &old, &new) =>
+                    if known.is_gone(name)
+                        && !has_more_bases(language, type_or_function, &old, &new) =>
                 {
                     format!("`{}.{name}`", promise.owner)
                 }
-                PromiseKind::Parameter(name) if !takes(&PromiseKind::Parameter("**".to_owned())) && name != "**" => {
+                PromiseKind::Parameter(name)
+                    if !takes(&PromiseKind::Parameter("**".to_owned())) && name != "**" =>
+                {
                     format!("the parameter `{name}` of `{}`", promise.owner)
                 }
                 PromiseKind::Derived(name) if !is_implemented(&new, name, &promise.owner) => {
                     format!("`{name}` for `{}`", promise.owner)
                 }
-                PromiseKind::Method(_) | PromiseKind::Parameter(_) | PromiseKind::Derived(_) => continue,
+                PromiseKind::Method(_) | PromiseKind::Parameter(_) | PromiseKind::Derived(_) => {
+                    continue;
+                }
             };
             reasons.push(gone(&changed.path, &what, promise.line));
         }
@@ -107,7 +127,7 @@ fn broken_promises(material: &Material<'_>, known: &Known) -> Vec<Reason> {
     reasons
 }
 
-/// Whether a type gets something from others that it did not get before; a method may come from there.
+/// Whether a type has more base types than before. A method may come from there.
 fn has_more_bases(language: Language, name: &str, old: &str, new: &str) -> bool {
     let head = |source: &str| {
         let is_head = |line: &&str| match language {
@@ -121,16 +141,17 @@ fn has_more_bases(language: Language, name: &str, old: &str, new: &str) -> bool 
     head(old) != head(new)
 }
 
-/// Rust: whether the trait is written out for the type.
+/// Rust: whether the trait is implemented by hand for the type.
 fn is_implemented(source: &str, name: &str, owner: &str) -> bool {
     let mut heads = source.lines().filter(|line| line.contains("impl") && line.contains(" for "));
     heads.any(|line| syntax::mentions(line, name) && syntax::mentions(line, owner))
 }
 
-/// A constant with another value: one that others can use, or any of a test file.
+/// A constant with another value: a public one, or any in a test file.
 fn other_values(material: &Material<'_>, changed: &ChangedPath) -> Vec<Reason> {
     let is_test = changed.class == Class::Test;
-    let (Some(old), Some(new)) = ((material.before)(&changed.path), (material.now)(&changed.path)) else {
+    let (Some(old), Some(new)) = ((material.before)(&changed.path), (material.now)(&changed.path))
+    else {
         return Vec::new();
     };
     if !is_test && !is_code(changed) {
@@ -151,30 +172,40 @@ fn other_values(material: &Material<'_>, changed: &ChangedPath) -> Vec<Reason> {
         let counts = is_test || was.public && is_offered(material, &changed.path, &was.name);
         if differs && counts {
             let code = if is_test { Code::RefactorTestsWeakened } else { Code::RefactorBehaviour };
-            let sentence = format!("`{}` of {} has another value than before", was.name, changed.path);
+            let sentence = format!("the value of `{}` in {} changed", was.name, changed.path);
             reasons.push(Reason::new(code, sentence).place(Some(&changed.path), Some(is.line)));
         }
     }
     reasons
 }
 
-/// Rows of the tables that parametrised tests run with, which are in no test any more.
+/// Rows of parametrised tests that no test contains any more.
 fn lost_rows(material: &Material<'_>, changed: &ChangedPath) -> Vec<Reason> {
     if changed.class != Class::Test {
         return Vec::new();
     }
     let language = Language::of_path(&changed.path);
-    let (Some(old), Some(new)) = ((material.before)(&changed.path), (material.now)(&changed.path)) else {
+    let (Some(old), Some(new)) = ((material.before)(&changed.path), (material.now)(&changed.path))
+    else {
         return Vec::new();
     };
     let mut kept = BTreeSet::new();
-    for other in material.change.paths.iter().filter(|other| matches!(other.class, Class::Test | Class::MoreTests)) {
+    for other in material
+        .change
+        .paths
+        .iter()
+        .filter(|other| matches!(other.class, Class::Test | Class::MoreTests))
+    {
         let source = (material.now)(&other.path).unwrap_or_default();
         kept.extend(syntax::written_values(Language::of_path(&other.path), &source));
     }
     let changes = syntax::test_block_frozen(language, &changed.path, &old, &new);
     let fewer = changes.into_iter().filter_map(|change| match change {
-        syntax::ItemChange::Weakened { old, how, .. } if how.contains(&syntax::Weakness::FewerRows) => Some(old),
+        syntax::ItemChange::Weakened { old, how, .. }
+            if how.contains(&syntax::Weakness::FewerRows) =>
+        {
+            Some(old)
+        }
         syntax::ItemChange::Weakened { .. }
         | syntax::ItemChange::Added(_)
         | syntax::ItemChange::Removed(_)
@@ -182,10 +213,17 @@ fn lost_rows(material: &Material<'_>, changed: &ChangedPath) -> Vec<Reason> {
         | syntax::ItemChange::Changed { .. } => None,
     });
     let lost = fewer.filter_map(|item| {
-        let values = syntax::written_values(language, old.get(item.span.clone()).unwrap_or_default());
+        let values =
+            syntax::written_values(language, old.get(item.span.clone()).unwrap_or_default());
         let value = values.into_iter().find(|value| !kept.contains(value))?;
-        let sentence = format!("{} of {} has lost rows: {value} is in no test any more", item.name, changed.path);
-        Some(Reason::new(Code::RefactorTestsWeakened, sentence).place(Some(&changed.path), Some(item.lines.0)))
+        let sentence = format!(
+            "{} in {} lost rows: no test contains {value} any more",
+            item.name, changed.path
+        );
+        Some(
+            Reason::new(Code::RefactorTestsWeakened, sentence)
+                .place(Some(&changed.path), Some(item.lines.0)),
+        )
     });
     lost.collect()
 }
@@ -194,30 +232,34 @@ fn is_code(changed: &ChangedPath) -> bool {
     matches!(changed.class, Class::Implementation | Class::Mixed)
 }
 
-/// Whether a name of that file can be used by others than the project, for certain.
+/// Whether a name in that file is certainly public to users of the project.
 fn is_offered(material: &Material<'_>, path: &str, name: &str) -> bool {
     let folder = folder(path);
     let has = |path: &str| material.paths.iter().any(|known| known == path);
     match Language::of_path(path) {
-        // A module of a package, no part of whose name says that it is private.
+        // A module of a package without a private part in its name.
         Language::Python => {
             let private = |part: &str| part.starts_with('_') && part != "__init__.py";
             has(&format!("{folder}/__init__.py")) && !path.split('/').any(private)
         }
-        // The library itself, or a module that it makes public.
+        // The library itself, or one of its public modules.
         Language::Rust => {
             let (root, module) = match path.rsplit_once("src/") {
-                Some((root, inside)) => (root, inside.trim_end_matches(".rs").trim_end_matches("/mod")),
+                Some((root, inside)) => {
+                    (root, inside.trim_end_matches(".rs").trim_end_matches("/mod"))
+                }
                 None => return false,
             };
             let library = (material.before)(&format!("{root}src/lib.rs")).unwrap_or_default();
-            module == "lib" || library.lines().any(|line| line.trim() == format!("pub mod {module};"))
+            module == "lib"
+                || library.lines().any(|line| line.trim() == format!("pub mod {module};"))
         }
         Language::Go => {
             let source = (material.before)(path).unwrap_or_default();
-            !source.lines().any(|line| line.trim() == "package main") && !path.split('/').any(|part| part == "internal")
+            !source.lines().any(|line| line.trim() == "package main")
+                && !path.split('/').any(|part| part == "internal")
         }
-        // What the entry of the package gives, itself or from elsewhere.
+        // Exports and re-exports of the package entry.
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             let is_entry = |path: &str| {
                 let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
@@ -226,7 +268,9 @@ fn is_offered(material: &Material<'_>, path: &str, name: &str) -> bool {
             let mut entries = material.paths.iter().filter(|known| is_entry(known));
             let gives = |entry: &String| {
                 (material.before)(entry).is_some_and(|source| {
-                    source.lines().any(|line| line.starts_with("export") && syntax::mentions(line, name))
+                    source
+                        .lines()
+                        .any(|line| line.starts_with("export") && syntax::mentions(line, name))
                 })
             };
             entries.any(gives)

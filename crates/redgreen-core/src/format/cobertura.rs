@@ -1,4 +1,5 @@
-//! Cobertura's XML: `class filename=…` with `line number=… hits=…`, the name from a folder that `source` gives.
+//! Cobertura's XML: `class filename=…` with `line number=… hits=…`. The file name is relative to
+//! the folder in `source`.
 
 use super::xml::{self, Piece};
 use crate::coverage::Coverage;
@@ -6,7 +7,7 @@ use crate::coverage::Coverage;
 pub fn parse(bytes: &[u8]) -> Coverage {
     let mut coverage = Coverage::default();
     let mut file = None;
-    // Methods list lines a second time, with the same counts.
+    // Methods repeat the lines of their class, with the same counts.
     let mut in_method = false;
     let mut sources: Vec<String> = Vec::new();
     let mut in_source = false;
@@ -35,11 +36,12 @@ pub fn parse(bytes: &[u8]) -> Coverage {
         Piece::Close("method") => in_method = false,
         Piece::Open(_) | Piece::Close(_) | Piece::Text(_) => {}
     });
-    // Half a report would claim that the other half has no lines.
+    // A truncated report would claim that the missing part has no lines.
     if complete { coverage } else { Coverage::default() }
 }
 
-/// Of several folders it is not said which one is meant; one that is not absolute is the project's own.
+/// With several source folders the right one is unknown. A relative source folder is the project's
+/// own.
 fn placed(sources: &[String], name: String) -> String {
     match sources {
         [source] if source.starts_with('/') && !name.starts_with('/') => format!("{source}/{name}"),
@@ -52,10 +54,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_within_the_one_folder_that_is_given() {
+    fn file_names_are_relative_to_a_single_source() {
         let file = |sources: &str, name: &str| {
             let lines = format!("<class filename='{name}'><line number='1' hits='1'/></class>");
-            let coverage = parse(format!("<coverage><sources>{sources}</sources>{lines}</coverage>").as_bytes());
+            let coverage = parse(
+                format!("<coverage><sources>{sources}</sources>{lines}</coverage>").as_bytes(),
+            );
             coverage.files.into_keys().collect::<Vec<_>>().join(" ")
         };
         assert_eq!(file("<source>/p/src</source>", "a.php"), "/p/src/a.php");
@@ -65,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_classes_count_and_those_of_methods_do_not() {
+    fn counts_lines_of_classes_but_not_of_methods() {
         let text = "<coverage><packages><package><classes><class filename='a.js'>\
             <methods><method><lines><line number='1' hits='7'/></lines></method></methods>\
             <lines><line number='1' hits='7'/><line number='2' hits='0'/></lines></class></classes></package></packages></coverage>";

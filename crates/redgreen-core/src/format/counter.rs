@@ -1,5 +1,6 @@
-//! Counts tests while they run, from whatever a runner writes line by line: our reporters' stream, the JSON of libtest and
-//! of `go test`, surefire's line for each class, TAP and ctest. For the eye only: no verdict rests on it.
+//! Counts tests while they run, from the lines that a runner writes: our reporters' stream, the
+//! JSON of libtest and of `go test`, surefire's line for each class, TAP and ctest. For display
+//! only; no verdict depends on it.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -8,24 +9,24 @@ use serde::Deserialize;
 
 use super::stream::Tally;
 
-/// A longer line is not counted.
+/// Longer lines are not counted.
 const LINE_BYTES_MAX: usize = 16 << 20;
-/// Go's tests with subtests that have not ended yet; of more, the parents are counted too.
+/// Maximum number of running Go tests with subtests. Beyond it, parents are counted as well.
 const PARENTS_MAX: usize = 10_000;
-/// How every event of libtest begins; what a test prints without a line end comes before it.
+/// The start of every libtest event. Output of a test without a line end can precede it.
 const LIBTEST: &str = "{ \"type\": ";
 
-/// Fed with bytes as they come.
+/// Counts incrementally, from bytes as they arrive.
 #[derive(Debug, Default)]
 pub struct Counter {
     tally: Tally,
-    /// The line that is not at its end.
+    /// The current, incomplete line.
     line: Vec<u8>,
-    /// Go's tests that have subtests, by package and name: the report has the subtests alone.
+    /// Go tests with subtests, by package and name. The report contains only the subtests.
     parents: BTreeSet<(String, String)>,
 }
 
-/// What libtest and `go test` say of a test.
+/// An event of libtest or `go test`.
 #[derive(Deserialize)]
 struct Event<'a> {
     #[serde(borrow, rename = "type")]
@@ -74,7 +75,7 @@ impl Counter {
         }
     }
 
-    /// A test of Go's ends after its subtests.
+    /// A Go test ends after its subtests.
     fn count_go(&mut self, package: &str, test: &str, failed: bool) {
         if let Some((parent, _)) = test.rsplit_once('/')
             && self.parents.len() < PARENTS_MAX
@@ -88,10 +89,12 @@ impl Counter {
 
     fn count_text(&mut self, line: &str) {
         if let Some((_, counts)) = line.split_once("Tests run: ")
-            // Surefire sums up at the end, without a time.
+            // Surefire's summary at the end has no time.
             && counts.contains("Time elapsed: ")
         {
-            let mut numbers = counts.split(", ").map(|part| part.rsplit(' ').next().and_then(|word| word.parse().ok()));
+            let mut numbers = counts
+                .split(", ")
+                .map(|part| part.rsplit(' ').next().and_then(|word| word.parse().ok()));
             let mut next = || numbers.next().flatten().unwrap_or_default();
             let (run, failures, errors): (usize, usize, usize) = (next(), next(), next());
             self.add(run, failures.saturating_add(errors));
@@ -117,9 +120,10 @@ impl Counter {
     }
 }
 
-/// Test lines of bats always have their number, unlike a sentence that begins like one.
+/// Test lines of bats always have a number, unlike a sentence that starts with the same word.
 fn is_tap(line: &str, beginning: &str) -> bool {
-    line.strip_prefix(beginning).is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()))
+    line.strip_prefix(beginning)
+        .is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -136,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_what_each_runner_writes_while_it_runs() {
+    fn counts_tests_in_the_output_of_each_runner() {
         let libtest = "{ \"type\": \"suite\", \"event\": \"started\", \"test_count\": 3 }\n\
             { \"type\": \"test\", \"event\": \"started\", \"name\": \"a\" }\n\
             printed{ \"type\": \"test\", \"name\": \"a\", \"event\": \"ok\", \"exec_time\": 0.1 }\n\
@@ -162,7 +166,12 @@ mod tests {
         let ctest = "    Start 1: adds\n1/2 Test #1: adds .....   Passed    0.00 sec\n    Start 2: b\n\
             2/2 Test #2: b ........***Failed    0.00 sec\n";
         check(ctest, 2, 1, Some(2));
-        check("{\"event\":\"start\",\"total\":7}\n{\"event\":\"result\",\"outcome\":\"failed\"}\n", 1, 1, Some(7));
+        check(
+            "{\"event\":\"start\",\"total\":7}\n{\"event\":\"result\",\"outcome\":\"failed\"}\n",
+            1,
+            1,
+            Some(7),
+        );
         check("noise\n{\"event\":\"resu\n{}\n{\"type\":3}\nTests run: many\n", 0, 0, None);
     }
 }

@@ -1,20 +1,29 @@
-//! Parsers against bytes that no runner writes: damaged reports, and noise made of a format's own words. Deterministic,
-//! so that what fails here fails again.
+//! Feeds the parsers bytes that no runner writes: damaged reports, and noise made of a format's
+//! keywords. Deterministic, so that failures are reproducible.
 
 use super::{
-    MESSAGE_BYTES_MAX, cobertura, go_cover, go_json, gtest_json, jacoco, junit, lcov, phpunit_list, stream, tap,
+    MESSAGE_BYTES_MAX, cobertura, go_cover, go_json, gtest_json, jacoco, junit, lcov, phpunit_list,
+    stream, tap,
 };
 use crate::framework::samples;
 
-/// Damaged copies of each seed.
+/// How many damaged copies of each seed to try.
 const ROUNDS: usize = 10;
 const SEED_BYTES_MAX: usize = 16 << 10;
 
-/// The largest of each size, one more, and what some read as a number.
-const NUMBERS: &[&str] =
-    &["4294967295", "4294967296", "18446744073709551615", "99999999999999999999", "-1", "1e999", "nan", "2147483648"];
+/// Integer limits, values just beyond them, and texts that some parsers read as numbers.
+const NUMBERS: &[&str] = &[
+    "4294967295",
+    "4294967296",
+    "18446744073709551615",
+    "99999999999999999999",
+    "-1",
+    "1e999",
+    "nan",
+    "2147483648",
+];
 
-/// A small generator of numbers (xorshift), the same on every machine.
+/// A small random number generator (xorshift) with the same results on every machine.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -34,7 +43,7 @@ impl Random {
     }
 }
 
-/// A copy with one byte turned into another.
+/// A copy with one bit flipped.
 pub(crate) fn flipped(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let mut copy = bytes.to_vec();
     let at = random.below(copy.len());
@@ -44,7 +53,7 @@ pub(crate) fn flipped(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     copy
 }
 
-/// A copy with a few pieces flipped, dropped, doubled, moved or blown up.
+/// A copy with a few pieces flipped, dropped, doubled, moved or enlarged.
 pub(crate) fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let mut copy = bytes.to_vec();
     for _ in 0..=random.below(4) {
@@ -63,15 +72,18 @@ pub(crate) fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     copy
 }
 
-/// Turns the next number into one that is hard to count with.
+/// Replaces the next number with a problematic one.
 fn renumber(bytes: &mut Vec<u8>, from: usize, random: &mut Random) {
     let number = NUMBERS[random.below(NUMBERS.len())];
-    let Some(start) = bytes.iter().skip(from).position(u8::is_ascii_digit).map(|at| from + at) else { return };
+    let Some(start) = bytes.iter().skip(from).position(u8::is_ascii_digit).map(|at| from + at)
+    else {
+        return;
+    };
     let length = bytes.iter().skip(start).take_while(|byte| byte.is_ascii_digit()).count();
     bytes.splice(start..start + length, number.bytes());
 }
 
-/// Every report and every stdout that was captured with one of these endings.
+/// All captured reports and stdouts with one of these endings.
 fn seeds(endings: &[&str]) -> Vec<Vec<u8>> {
     let samples = samples::every();
     let reports = samples.iter().flat_map(|sample| &sample.reports);
@@ -81,7 +93,7 @@ fn seeds(endings: &[&str]) -> Vec<Vec<u8>> {
     seeds.into_iter().filter(|seed| seed.len() <= SEED_BYTES_MAX).collect()
 }
 
-/// Damages each seed again and again; `parse` gives the longest text it kept.
+/// Damages each seed repeatedly; `parse` returns the length of the longest text it kept.
 fn attack(seeds: &[Vec<u8>], parse: impl Fn(&[u8]) -> usize) {
     let mut random = Random::new(0x5eed);
     for seed in seeds {
@@ -98,16 +110,28 @@ fn longest<'a>(texts: impl IntoIterator<Item = &'a str>) -> usize {
 
 fn junit_keeps(bytes: &[u8]) -> usize {
     let document = junit::parse(bytes);
-    let faults = document.cases.telling().flat_map(|case| [&case.failure, &case.error, &case.skipped]).flatten();
-    let texts = faults.flat_map(|fault| [fault.text.head.as_str(), fault.text.tail.as_str(), fault.class.as_str()]);
-    let outputs = document.cases.telling().filter_map(|case| case.system_out.as_deref()).map(|kept| kept.tail.as_str());
+    let details = document
+        .cases
+        .telling()
+        .flat_map(|case| [&case.failure, &case.error, &case.skipped])
+        .flatten();
+    let texts = details.flat_map(|detail| {
+        [detail.text.head.as_str(), detail.text.tail.as_str(), detail.class.as_str()]
+    });
+    let outputs = document
+        .cases
+        .telling()
+        .filter_map(|case| case.system_out.as_deref())
+        .map(|kept| kept.tail.as_str());
     let names = document.cases.iter().filter_map(|case| Some(case.name.as_ref()?.len()));
     longest(texts.chain(outputs)).max(names.max().unwrap_or_default())
 }
 
 fn tap_keeps(bytes: &[u8]) -> usize {
     let tap = tap::parse(bytes);
-    longest(tap.points.iter().flat_map(|point| [point.description.as_str(), point.diagnostic.as_str()]))
+    longest(
+        tap.points.iter().flat_map(|point| [point.description.as_str(), point.diagnostic.as_str()]),
+    )
 }
 
 fn go_keeps(bytes: &[u8]) -> usize {
@@ -120,7 +144,9 @@ fn junit_survives() {
     attack(&seeds(&[".xml"]), junit_keeps);
     let text = "x&lt;".repeat(1 << 16);
     for place in ["failure", "error", "skipped", "system-out"] {
-        let document = format!("<testsuite><testcase name='a'><{place}>{text}</{place}></testcase></testsuite>");
+        let document = format!(
+            "<testsuite><testcase name='a'><{place}>{text}</{place}></testcase></testsuite>"
+        );
         assert!(junit_keeps(document.as_bytes()) <= 2 * MESSAGE_BYTES_MAX, "{place}");
     }
     assert!(!junit::parse("<testsuite>".repeat(10_000).as_bytes()).complete);
@@ -135,7 +161,11 @@ fn lists_survive() {
 fn gtest_json_survives() {
     attack(&seeds(&[".json"]), |bytes| {
         let tests = gtest_json::parse(bytes, str::to_owned).unwrap_or_default();
-        longest(tests.iter().flat_map(|test| [test.id.as_str(), test.message.as_deref().unwrap_or_default()]))
+        longest(
+            tests
+                .iter()
+                .flat_map(|test| [test.id.as_str(), test.message.as_deref().unwrap_or_default()]),
+        )
     });
 }
 
@@ -149,7 +179,10 @@ fn tap_survives() {
 #[test]
 fn go_json_survives() {
     let samples = samples::all("go-test127");
-    attack(&samples.iter().map(|sample| sample.stdout.as_bytes().to_vec()).collect::<Vec<_>>(), go_keeps);
+    attack(
+        &samples.iter().map(|sample| sample.stdout.as_bytes().to_vec()).collect::<Vec<_>>(),
+        go_keeps,
+    );
 }
 
 #[test]
@@ -164,7 +197,9 @@ fn the_stream_survives() {
 #[test]
 fn coverage_survives() {
     attack(&seeds(&["lcov", ".info"]), |bytes| lcov::parse(bytes).files.len().min(1));
-    attack(&seeds(&["cobertura-coverage.xml", "cobertura.xml"]), |bytes| cobertura::parse(bytes).files.len().min(1));
+    attack(&seeds(&["cobertura-coverage.xml", "cobertura.xml"]), |bytes| {
+        cobertura::parse(bytes).files.len().min(1)
+    });
     attack(&[jacoco::SAMPLE.as_bytes().to_vec()], |bytes| jacoco::parse(bytes).files.len().min(1));
     attack(&seeds(&[".out"]), |bytes| go_cover::parse(bytes).files.len().min(1));
 }

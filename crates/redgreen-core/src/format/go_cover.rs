@@ -1,11 +1,12 @@
-//! Go's cover profile: `mode: atomic`, then `package/file.go:line.column,line.column statements count`.
+//! Go's cover profile: `mode: atomic`, then `package/file.go:line.column,line.column statements
+//! count`.
 
 use super::lines;
 use crate::coverage::Coverage;
 
-/// No block of statements is longer; a hostile range would fill the memory.
+/// Maximum lines of a block of statements. A hostile range would exhaust memory.
 const BLOCK_LINES_MAX: u32 = 20_000;
-/// Nor does a profile hold more lines than this in all its blocks.
+/// Maximum lines of all blocks in a profile.
 const PROFILE_LINES_MAX: u64 = 5_000_000;
 
 pub fn parse(bytes: &[u8]) -> Coverage {
@@ -45,9 +46,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_is_its_lines() {
-        let coverage = parse(b"mode: atomic\na.com/d/calc.go:3.24,5.2 1 2\na.com/d/calc.go:7.1,7.9 1 0\nnoise\n");
-        let lines: Vec<_> = coverage.files["a.com/d/calc.go"].lines.iter().map(|(line, hits)| (*line, *hits)).collect();
+    fn a_block_covers_its_lines() {
+        let coverage = parse(
+            b"mode: atomic\na.com/d/calc.go:3.24,5.2 1 2\na.com/d/calc.go:7.1,7.9 1 0\nnoise\n",
+        );
+        let lines: Vec<_> = coverage.files["a.com/d/calc.go"]
+            .lines
+            .iter()
+            .map(|(line, hits)| (*line, *hits))
+            .collect();
         assert_eq!(lines, [(3, 2), (4, 2), (5, 2), (7, 0)]);
     }
 

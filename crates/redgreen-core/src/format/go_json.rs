@@ -1,7 +1,7 @@
 //! The events of `go test -json` (test2json), from Go 1.19 to 1.27.
 //!
-//! Go's own words and what tests print come on the same stream; lines that are no event are kept apart, because before
-//! Go 1.24 a package that does not build is told in such a line.
+//! Go's own messages and the output of tests share one stream. Lines that are not events are kept
+//! separately, because before Go 1.24 such a line reports a package that does not build.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use serde::Deserialize;
 
 use super::{MESSAGE_BYTES_MAX, lines};
 
-/// Lines that are no event, beyond which they are noise.
+/// Maximum number of kept lines that are not events.
 const PLAIN_LINES_MAX: usize = 1_000;
 
-/// What a stream says.
+/// The contents of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct Stream {
     pub packages: BTreeMap<String, Package>,
     /// In the order of their first event.
     pub tests: Vec<GoTest>,
-    /// What the compiler said, by import path (Go 1.24 and later).
+    /// Compiler output by import path (Go 1.24 and later).
     pub build_output: BTreeMap<String, String>,
     pub plain: Vec<String>,
     pub events: usize,
@@ -26,11 +26,11 @@ pub struct Stream {
 
 #[derive(Clone, Debug, Default)]
 pub struct Package {
-    /// The package's last word; `None` while it runs.
+    /// The package's final event; `None` while it runs.
     pub end: Option<End>,
     /// The import path that did not build.
     pub failed_build: Option<String>,
-    /// What was printed outside of any test.
+    /// Output outside of any test.
     pub output: String,
 }
 
@@ -39,12 +39,12 @@ pub struct GoTest {
     pub package: String,
     pub name: String,
     pub started: bool,
-    /// Every result that came; more than one means that something else wrote one.
+    /// All reported results. More than one means that something else wrote a result.
     pub ends: Vec<End>,
     pub seconds: Option<f64>,
-    /// The failure's own text, where Go marks it (1.27 and later).
+    /// The text of the failure, if Go marks it (1.27 and later).
     pub error: String,
-    /// Everything printed, but for Go's own frames.
+    /// All output except Go's own framing lines.
     pub output: String,
     pub panic: Option<Panic>,
 }
@@ -56,7 +56,7 @@ pub enum End {
     Skip,
 }
 
-/// The process ended in this test.
+/// The process ended during this test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Panic {
     Panic,
@@ -99,7 +99,10 @@ impl Stream {
         self.events += 1;
         if let Some(path) = event.import_path {
             if event.action == "build-output" {
-                keep(self.build_output.entry(path).or_default(), event.output.as_deref().unwrap_or_default());
+                keep(
+                    self.build_output.entry(path).or_default(),
+                    event.output.as_deref().unwrap_or_default(),
+                );
             }
             return;
         }
@@ -148,7 +151,7 @@ impl GoTest {
         }
     }
 
-    /// The test that this one is a part of.
+    /// The test that contains this subtest.
     pub fn parent(&self) -> Option<&str> {
         self.name.rsplit_once('/').map(|(parent, _)| parent)
     }
@@ -164,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_add_up_by_test_and_package() {
+    fn groups_events_by_test_and_package() {
         let stream = parse(
             br#"{"Action":"start","Package":"p"}
 {"Action":"run","Package":"p","Test":"TestA"}
@@ -177,7 +180,10 @@ FAIL	q [build failed]
 {"Act"#,
         );
         let test = &stream.tests[0];
-        assert_eq!((test.ends.as_slice(), test.output.as_str()), (&[End::Fail][..], "    a_test.go:3: no\n"));
+        assert_eq!(
+            (test.ends.as_slice(), test.output.as_str()),
+            (&[End::Fail][..], "    a_test.go:3: no\n")
+        );
         assert_eq!(stream.packages["p"].end, Some(End::Fail));
         assert_eq!((stream.plain.len(), stream.events), (2, 7));
         assert_eq!(stream.build_output["r"], "x.go:1:1: undefined: y\n");

@@ -1,11 +1,11 @@
-//! GoogleTest's JSON, which a test program writes when it comes to its end.
+//! GoogleTest's JSON, which a test program writes when it finishes.
 
 use serde::Deserialize;
 
 use super::bounded_head;
 use crate::report::{Status, Test};
 
-/// What GoogleTest calls the place of an exception that nobody caught.
+/// GoogleTest's place for an uncaught exception.
 const NO_PLACE: &str = "unknown file";
 
 #[derive(Deserialize)]
@@ -41,21 +41,33 @@ struct Failure {
     failure: String,
 }
 
-/// The tests of one program, as `Suite.Name`; `None` when the document is not whole.
+/// The tests of one program, as `Suite.Name`; `None` if the document is incomplete.
 pub fn parse(bytes: &[u8], relative: impl Fn(&str) -> String) -> Option<Vec<Test>> {
     let document: Document = serde_json::from_slice(bytes).ok()?;
     let suites = document.testsuites.iter();
-    Some(suites.flat_map(|suite| suite.testsuite.iter().map(|case| test(suite, case, &relative))).collect())
+    Some(
+        suites
+            .flat_map(|suite| suite.testsuite.iter().map(|case| test(suite, case, &relative)))
+            .collect(),
+    )
 }
 
 fn test(suite: &Suite, case: &Case, relative: &impl Fn(&str) -> String) -> Test {
     let mut test = Test::new(bounded_head(&format!("{}.{}", suite.name, case.name)), status(case));
     test.file = case.file.as_deref().map(relative);
     test.line = case.line;
-    test.duration_ms = case.time.strip_suffix('s').and_then(|time| time.parse::<f64>().ok()).map(|time| time * 1000.0);
-    // Of several the first is the cause: `/p/calc_test.cpp:8` and then what was expected.
-    if let Some((place, words)) = case.failures.first().and_then(|first| first.failure.split_once('\n')) {
-        let place = place.rsplit_once(':').and_then(|(file, line)| Some((relative(file), line.parse().ok()?)));
+    test.duration_ms = case
+        .time
+        .strip_suffix('s')
+        .and_then(|time| time.parse::<f64>().ok())
+        .map(|time| time * 1000.0);
+    // The first of several failures is the cause: `/p/calc_test.cpp:8`, then the expectation.
+    if let Some((place, words)) =
+        case.failures.first().and_then(|first| first.failure.split_once('\n'))
+    {
+        let place = place
+            .rsplit_once(':')
+            .and_then(|(file, line)| Some((relative(file), line.parse().ok()?)));
         if let Some((file, line)) = place {
             (test.file, test.line) = (Some(file), Some(line));
         }
@@ -83,13 +95,16 @@ mod tests {
     use crate::framework::samples::{self, Check};
     use crate::report::Report;
 
-    /// The document alone says less: a flag that does not exist leaves none, like a crash. A message there has its
-    /// place before it, and a line is where the test begins.
-    const KNOWN_BETTER: &[(&str, &str)] = &[("bad_usage", "outcome"), ("*", "message"), ("*", "line")];
+    /// The document alone contains less: an unknown flag leaves no document, like a crash. Its
+    /// messages start with the place, and lines are where the test starts.
+    const KNOWN_BETTER: &[(&str, &str)] =
+        &[("bad_usage", "outcome"), ("*", "message"), ("*", "line")];
 
     fn read(captured: &Captured) -> Report {
         let mut report = captured.report("gtest", &[]);
-        if let Some(tests) = captured.file(".json").and_then(|json| parse(json, |path| captured.relative(path))) {
+        if let Some(tests) =
+            captured.file(".json").and_then(|json| parse(json, |path| captured.relative(path)))
+        {
             (report.tests, report.finished) = (tests, true);
         }
         report.conclude();
@@ -97,16 +112,19 @@ mod tests {
     }
 
     #[test]
-    fn captured_runs_are_read_as_a_person_would() {
+    fn parses_captured_runs() {
         Check::new("gtest", read).skips(KNOWN_BETTER).run();
     }
 
     #[test]
-    fn a_failure_has_a_place_and_words() {
+    fn failures_have_a_place_and_a_message() {
         let report = read(&samples::one("gtest", "stdout_noise").captured());
         let noise = report.test("Calc.Noise").unwrap();
         assert_eq!((noise.file.as_deref(), noise.line), (Some("test/calc_test.cpp"), Some(12)));
-        assert!(noise.message.as_deref().is_some_and(|words| words.starts_with("Expected equality")), "{noise:?}");
+        assert!(
+            noise.message.as_deref().is_some_and(|words| words.starts_with("Expected equality")),
+            "{noise:?}"
+        );
         let thrown = read(&samples::one("gtest", "exception").captured());
         let thrown = thrown.test("Calc.Z").unwrap();
         assert_eq!((thrown.status, thrown.line), (Status::Errored, Some(9)));

@@ -1,5 +1,6 @@
-//! JaCoCo's XML: `package name=…` with `sourcefile name=…` with `line nr=… ci=…`, the instructions of it that ran. It
-//! has no folder of sources; that is taken to be the one that Maven and Gradle expect for the language.
+//! JaCoCo's XML: `package name=…` with `sourcefile name=…` with `line nr=… ci=…`, where `ci` counts
+//! the covered instructions. It names no source folder, so the default folder of Maven and Gradle
+//! for the language is used.
 
 use super::xml::{self, Piece};
 use crate::coverage::Coverage;
@@ -10,7 +11,9 @@ pub fn parse(bytes: &[u8]) -> Coverage {
     let mut coverage = Coverage::default();
     let (mut package, mut file) = (String::new(), None);
     let complete = xml::read(bytes, |piece| match piece {
-        Piece::Open(element) if element.is("package") => package = element.attribute("name").unwrap_or_default(),
+        Piece::Open(element) if element.is("package") => {
+            package = element.attribute("name").unwrap_or_default();
+        }
         Piece::Open(element) if element.is("sourcefile") => {
             file = element.attribute("name").map(|name| placed(&package, &name));
         }
@@ -19,18 +22,21 @@ pub fn parse(bytes: &[u8]) -> Coverage {
             let number = element.attribute("nr").and_then(|number| number.parse().ok());
             let ran = element.attribute("ci").and_then(|count| count.parse::<u64>().ok());
             if let (Some(file), Some(number), Some(ran)) = (&file, number, ran) {
-                // How often is not counted.
+                // JaCoCo does not count executions.
                 coverage.add(file, number, ran.min(1));
             }
         }
         Piece::Open(_) | Piece::Close(_) | Piece::Text(_) => {}
     });
-    // Half a report would claim that the other half has no lines.
+    // A truncated report would claim that the missing part has no lines.
     if complete { coverage } else { Coverage::default() }
 }
 
 fn placed(package: &str, name: &str) -> String {
-    let language = SOURCES.iter().find(|(extension, _)| name.ends_with(extension)).map_or("java", |(_, folder)| folder);
+    let language = SOURCES
+        .iter()
+        .find(|(extension, _)| name.ends_with(extension))
+        .map_or("java", |(_, folder)| folder);
     let package = if package.is_empty() { String::new() } else { format!("{package}/") };
     format!("src/main/{language}/{package}{name}")
 }
@@ -49,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_those_of_source_files() {
+    fn reads_lines_of_source_files() {
         let coverage = parse(SAMPLE.as_bytes());
         let calc = &coverage.files["src/main/java/demo/Calc.java"];
         assert_eq!((calc.found(), calc.hit(), calc.lines[&3], calc.lines[&6]), (2, 1, 1, 0));

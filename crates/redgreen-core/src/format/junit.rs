@@ -1,5 +1,5 @@
-//! JUnit's XML, in the dialects that runners write. The document is read once, front to back, with bounded messages;
-//! what its elements mean is the dialect's, which is data.
+//! JUnit's XML, in the dialects of the runners. The document is read in one pass with bounded
+//! messages. The dialect, which is data, defines the meaning of its elements.
 
 use super::xml::{self, Element, Piece};
 use super::{MESSAGE_BYTES_MAX, bounded_head, bounded_tail};
@@ -12,8 +12,8 @@ mod write;
 pub use cases::Cases;
 use dialects::Nameless;
 pub use dialects::{
-    ANY, BATS, BUN, CATCH2, CTEST, DENO, Dialect, GRADLE, JEST_JUNIT, JUNIT_CONSOLE, NEXTEST, PHPUNIT, PYTEST,
-    SUREFIRE, XMLRUNNER,
+    ANY, BATS, BUN, CATCH2, CTEST, DENO, Dialect, GRADLE, JEST_JUNIT, JUNIT_CONSOLE, NEXTEST,
+    PHPUNIT, PYTEST, SUREFIRE, XMLRUNNER,
 };
 pub(crate) use write::text as escaped;
 pub use write::write;
@@ -22,7 +22,7 @@ pub use write::write;
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     pub cases: Cases,
-    /// It has JUnit's root, and every element is closed.
+    /// The document has JUnit's root element, and every element is closed.
     pub complete: bool,
 }
 
@@ -34,21 +34,21 @@ pub struct Case {
     pub file: Option<String>,
     pub line: Option<u32>,
     pub seconds: Option<f64>,
-    /// The attribute `status`, where a runner writes one.
+    /// The `status` attribute, if a runner writes one.
     pub status: Option<String>,
-    // Boxed, because most cases pass and there may be millions.
-    pub failure: Option<Box<Fault>>,
-    pub error: Option<Box<Fault>>,
-    pub skipped: Option<Box<Fault>>,
-    /// It failed and then passed.
+    // Boxed, because most cases pass and there can be millions.
+    pub failure: Option<Box<Detail>>,
+    pub error: Option<Box<Detail>>,
+    pub skipped: Option<Box<Detail>>,
+    /// The test failed and then passed.
     pub flaky: bool,
     pub warning: bool,
     pub system_out: Option<Box<Kept>>,
 }
 
-/// What a `failure`, `error` or `skipped` says.
+/// The contents of a `failure`, `error` or `skipped` element.
 #[derive(Clone, Debug, Default)]
-pub struct Fault {
+pub struct Detail {
     pub class: String,
     pub message: Option<String>,
     pub text: Kept,
@@ -61,7 +61,7 @@ pub struct Kept {
     pub tail: String,
 }
 
-/// Where the text that comes next belongs.
+/// The element that the following text belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Failure,
@@ -70,14 +70,16 @@ enum Place {
     SystemOut,
 }
 
-/// Reads a document as far as it goes.
+/// Reads a document, which may be truncated.
 pub fn parse(bytes: &[u8]) -> Document {
     let mut document = Document::default();
     let mut case: Option<Case> = None;
     let mut place = None;
     let mut rooted = false;
     let closed = xml::read(bytes, |piece| match piece {
-        Piece::Open(element) if element.is("testsuites") || element.is("testsuite") => rooted = true,
+        Piece::Open(element) if element.is("testsuites") || element.is("testsuite") => {
+            rooted = true;
+        }
         Piece::Open(element) if element.is("testcase") => case = Some(opened(&element)),
         Piece::Open(element) => {
             if let Some(case) = case.as_mut() {
@@ -105,17 +107,23 @@ pub fn parse(bytes: &[u8]) -> Document {
     document
 }
 
-/// Adds what documents say to a report, which the framework then concludes. All must be whole for the run to have
-/// finished, and there must be one.
-pub fn add(report: &mut Report, dialect: &Dialect, documents: &[Document], relative: impl Fn(&str) -> String) {
+/// Adds documents to a report, which the framework then concludes. The run counts as finished only
+/// if there is at least one document and all are complete.
+pub fn add(
+    report: &mut Report,
+    dialect: &Dialect,
+    documents: &[Document],
+    relative: impl Fn(&str) -> String,
+) {
     report.finished = !documents.is_empty() && documents.iter().all(|document| document.complete);
     for case in documents.iter().flat_map(|document| document.cases.iter()) {
         let Some(name) = case.name.as_deref().filter(|name| !name.is_empty()) else {
             nameless(report, dialect, &case);
             continue;
         };
-        let unloaded =
-            |error: &&Fault| dialect.load_failure.is_some() && error.message.as_deref() == dialect.load_failure;
+        let unloaded = |error: &&Detail| {
+            dialect.load_failure.is_some() && error.message.as_deref() == dialect.load_failure
+        };
         if let Some(error) = case.error.as_deref().filter(unloaded) {
             report.load_errors.push(load_error(name, bounded_tail(&error.text.tail)));
             continue;
@@ -123,19 +131,23 @@ pub fn add(report: &mut Report, dialect: &Dialect, documents: &[Document], relat
         if case.warning {
             continue;
         }
-        let fault = case.failure.as_deref().or(case.error.as_deref());
-        let message = fault.map(Fault::words);
+        let detail = case.failure.as_deref().or(case.error.as_deref());
+        let message = detail.map(Detail::words);
         let of_class = name == case.classname || dialect.class_level_names.contains(&name);
-        if dialect.class_level_is_outside && of_class && fault.is_some() {
+        if dialect.class_level_is_outside && of_class && detail.is_some() {
             report.errors_outside.push(message.clone().unwrap_or_default());
         }
         report.tests.push(Test {
-            id: if case.classname.is_empty() { name.to_owned() } else { format!("{}::{name}", case.classname) },
+            id: if case.classname.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{}::{name}", case.classname)
+            },
             status: dialect.status(&case),
             file: case.file.as_deref().map(&relative),
             line: case.line.map(|line| line.saturating_add(dialect.line_offset)),
             message: message.filter(|message| !message.is_empty()),
-            exception: fault.map(|fault| fault.class.clone()).filter(|class| !class.is_empty()),
+            exception: detail.map(|detail| detail.class.clone()).filter(|class| !class.is_empty()),
             duration_ms: case.seconds.map(|seconds| seconds * 1000.0),
             outside: false,
         });
@@ -143,16 +155,18 @@ pub fn add(report: &mut Report, dialect: &Dialect, documents: &[Document], relat
 }
 
 fn nameless(report: &mut Report, dialect: &Dialect, case: &Case) {
-    let fault = case.failure.as_deref().or(case.error.as_deref());
+    let detail = case.failure.as_deref().or(case.error.as_deref());
     match dialect.nameless {
         Nameless::Interrupted => report.tests.push(Test::new("?", Status::Crashed)),
         Nameless::LoadError => {
-            report.load_errors.push(load_error(&case.classname, fault.map(Fault::words).unwrap_or_default()));
+            report
+                .load_errors
+                .push(load_error(&case.classname, detail.map(Detail::words).unwrap_or_default()));
         }
     }
 }
 
-/// The document says only that it happened; a framework that knows more fills it in.
+/// The document only says that loading failed. Frameworks that know more fill in the details.
 fn load_error(file: &str, message: String) -> LoadError {
     let (stage, kind) = (Stage::Collect, LoadErrorKind::Other);
     LoadError { stage, file: Some(file.to_owned()), line: None, kind, code: None, message }
@@ -172,7 +186,7 @@ fn opened(element: &Element<'_>) -> Case {
         "classname" => case.classname = bounded_head(&value),
         "file" => case.file = Some(bounded_head(&value)),
         "line" => case.line = value.parse().ok(),
-        // Some write thousands with a comma.
+        // Some runners write thousands with a comma.
         "time" => case.seconds = value.parse().or_else(|_| value.replace(',', "").parse()).ok(),
         "status" => case.status = Some(bounded_head(&value)),
         _ => {}
@@ -181,23 +195,26 @@ fn opened(element: &Element<'_>) -> Case {
 }
 
 impl Case {
-    /// Takes an element within the case; says where its text belongs.
+    /// Records an element within the case and returns where its text belongs.
     fn note(&mut self, element: &Element<'_>) -> Option<Place> {
         self.flaky |= element.is("flakyFailure") || element.is("flakyError");
         self.warning |= element.is("warning");
         let &(_, place) = PLACES.iter().find(|(name, _)| element.is(name))?;
-        let fault = || {
-            Box::new(Fault {
-                class: element.attribute("type").map(|class| bounded_head(&class)).unwrap_or_default(),
+        let detail = || {
+            Box::new(Detail {
+                class: element
+                    .attribute("type")
+                    .map(|class| bounded_head(&class))
+                    .unwrap_or_default(),
                 message: element.attribute("message").map(|message| bounded_head(&message)),
                 text: Kept::default(),
             })
         };
         match place {
-            // Of two failures of one test the first is the cause.
-            Place::Failure => drop(self.failure.get_or_insert_with(fault)),
-            Place::Error => drop(self.error.get_or_insert_with(fault)),
-            Place::Skipped => drop(self.skipped.get_or_insert_with(fault)),
+            // The first of two failures of one test is the cause.
+            Place::Failure => drop(self.failure.get_or_insert_with(detail)),
+            Place::Error => drop(self.error.get_or_insert_with(detail)),
+            Place::Skipped => drop(self.skipped.get_or_insert_with(detail)),
             Place::SystemOut => drop(self.system_out.get_or_insert_default()),
         }
         Some(place)
@@ -205,9 +222,9 @@ impl Case {
 
     fn say(&mut self, place: Place, text: &str) {
         let kept = match place {
-            Place::Failure => self.failure.as_mut().map(|fault| &mut fault.text),
-            Place::Error => self.error.as_mut().map(|fault| &mut fault.text),
-            Place::Skipped => self.skipped.as_mut().map(|fault| &mut fault.text),
+            Place::Failure => self.failure.as_mut().map(|detail| &mut detail.text),
+            Place::Error => self.error.as_mut().map(|detail| &mut detail.text),
+            Place::Skipped => self.skipped.as_mut().map(|detail| &mut detail.text),
             Place::SystemOut => self.system_out.as_deref_mut(),
         };
         if let Some(kept) = kept {
@@ -216,7 +233,7 @@ impl Case {
     }
 }
 
-impl Fault {
+impl Detail {
     /// The message if there is one, else the text.
     pub fn words(&self) -> String {
         match self.message.as_deref().filter(|message| !message.is_empty()) {
@@ -233,7 +250,7 @@ impl Kept {
         self.head.push_str(text.get(..cut).unwrap_or_default());
         let start = text.floor_char_boundary(text.len().saturating_sub(MESSAGE_BYTES_MAX));
         self.tail.push_str(text.get(start..).unwrap_or_default());
-        // Twice the limit before cutting, so that many small pieces are not copied once each.
+        // Cut at twice the limit, so that many small pieces do not each cause a copy.
         if self.tail.len() > 2 * MESSAGE_BYTES_MAX {
             let start = self.tail.floor_char_boundary(self.tail.len() - MESSAGE_BYTES_MAX);
             self.tail.drain(..start);

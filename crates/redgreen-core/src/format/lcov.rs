@@ -1,5 +1,5 @@
-//! lcov's `SF` and `DA` records. The rest (functions, branches, totals) comes in too many dialects to be relied on, and
-//! totals follow from the lines.
+//! lcov's `SF` and `DA` records. The others (functions, branches, totals) vary too much between
+//! tools, and totals follow from the lines.
 
 use super::lines;
 use crate::coverage::Coverage;
@@ -13,14 +13,16 @@ pub fn parse(bytes: &[u8]) -> Coverage {
             path.trim().clone_into(&mut file);
         } else if line == "end_of_record" {
             file.clear();
-        } else if let Some((number, hits)) = line.strip_prefix("DA:").and_then(record).filter(|_| !file.is_empty()) {
+        } else if let Some((number, hits)) =
+            line.strip_prefix("DA:").and_then(record).filter(|_| !file.is_empty())
+        {
             coverage.add(&file, number, hits);
         }
     }
     coverage
 }
 
-/// `line,hits`, and sometimes a checksum after it.
+/// Parses `line,hits`, optionally followed by a checksum.
 fn record(text: &str) -> Option<(u32, u64)> {
     let mut parts = text.split(',');
     let line = parts.next()?.trim().parse().ok()?;
@@ -34,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_added_up_and_the_rest_is_passed_over() {
+    fn sums_up_lines_and_ignores_other_records() {
         let text = "TN:\nSF:src/a.py\nFN:1,3,add\nDA:1,1\nDA:2,0,hash\nLH:1\nLF:2\nend_of_record\nDA:9,9\nSF:src/a.py\nDA:2,4\nDA:x,1\n";
         let coverage = parse(text.as_bytes());
         assert_eq!((coverage.found(), coverage.hit(), coverage.percent()), (2, 2, Some(100.0)));

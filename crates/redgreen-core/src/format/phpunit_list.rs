@@ -1,9 +1,10 @@
-//! PHPUnit's `--list-tests-xml`: classes with their methods, in the words of version 9 and of those after it.
+//! PHPUnit's `--list-tests-xml`: classes with their methods, in the syntax of version 9 and of
+//! later versions.
 
 use super::bounded_head;
 use super::xml::{self, Piece};
 
-/// The ids, as PHPUnit's JUnit report has them.
+/// The ids, as in PHPUnit's JUnit report.
 pub fn parse(bytes: &[u8]) -> Vec<String> {
     let mut class = String::new();
     let mut ids = Vec::new();
@@ -14,7 +15,9 @@ pub fn parse(bytes: &[u8]) -> Vec<String> {
             class = name;
         } else if element.is("testCaseMethod") || element.is("testMethod") {
             let data = element.attribute("dataSet").filter(|data| !data.is_empty());
-            let data = data.map(|data| format!(" with data set {}", bounded_head(&data))).unwrap_or_default();
+            let data = data
+                .map(|data| format!(" with data set {}", bounded_head(&data)))
+                .unwrap_or_default();
             ids.push(format!("{class}::{name}{data}"));
         }
     });
@@ -26,7 +29,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn tests_are_listed_with_their_class_and_data() {
+    fn lists_tests_with_class_and_data_set() {
         for (text, expected) in [
             (
                 r#"<tests><testCaseClass name="A\CalcTest"><testCaseMethod name="testAdds" groups="default"/>

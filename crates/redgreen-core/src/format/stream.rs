@@ -1,18 +1,18 @@
-//! The stream of the reporters that we load into a runner: one JSON object per line, written and flushed as things
-//! happen, so that it survives a crash.
+//! The stream of the reporters that redgreen loads into a runner: one JSON object per line, flushed
+//! after each event, so that it survives a crash.
 //!
-//! The words they share; a reporter leaves out what its runner cannot say, and may say more:
+//! The shared events. A reporter omits fields that its runner does not know, and can add others:
 //!
 //! | event | fields |
 //! |---|---|
-//! | `start` | `runner`, `version`, `root`; `total`; `hasOnly` when the source focuses on some tests |
-//! | `collected` | `ids`, the tests that are planned; with `file` when it comes once per file |
+//! | `start` | `runner`, `version`, `root`; `total`; `hasOnly` if the source focuses on some tests |
+//! | `collected` | `ids`, the planned tests; with `file` if it is sent once per file |
 //! | `load-error` | `file`, `line`, `exception` (the class and its causes, outermost first), `code`, `message` |
 //! | `test-start` | `id`, `file`, `line` |
 //! | `result` | `id`, `file`, `line`, `outcome`, `exception` (the class, then its bases), `message`, `seconds` or `ms` |
-//! | `file-end` | `file`, `errors`, `tests`: the runner's last word on a file |
+//! | `file-end` | `file`, `errors`, `tests`: the runner's final results of a file |
 //! | `outside` | `message`: a failure that belongs to no test |
-//! | `finish` | the run came to its end; `unhandled` errors |
+//! | `finish` | the run ended normally; `unhandled` errors |
 
 use std::collections::BTreeMap;
 
@@ -22,12 +22,12 @@ use serde::de::DeserializeOwned;
 use super::{bounded_head, lines};
 use crate::report::{Exit, Status, Test};
 
-/// Every line that is a whole event. One that is cut short is passed over: what it would have said is then missing.
+/// All complete events. Truncated lines are skipped, so their results are missing.
 pub fn events<T: DeserializeOwned>(bytes: &[u8]) -> impl Iterator<Item = T> {
     lines(bytes).filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// One event, whatever it is.
+/// Any event.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Line {
@@ -41,11 +41,11 @@ pub struct Line {
     pub name: Option<String>,
     pub code: Option<serde_json::Value>,
     pub message: Option<String>,
-    pub errors: Option<Vec<Fault>>,
-    pub error: Option<Fault>,
-    pub unhandled: Option<Vec<Fault>>,
+    pub errors: Option<Vec<JsError>>,
+    pub error: Option<JsError>,
+    pub unhandled: Option<Vec<JsError>>,
     pub ids: Option<Vec<Planned>>,
-    /// The planned tests, for a runner that knows them when it starts.
+    /// The planned tests, for a runner that knows them at the start.
     pub collected: Option<Vec<Planned>>,
     pub tests: Option<Vec<Line>>,
     /// How many tests will run.
@@ -53,31 +53,36 @@ pub struct Line {
     pub seconds: Option<f64>,
     pub ms: Option<f64>,
     pub has_only: bool,
-    /// What only one framework says.
+    /// Fields of a single framework.
     #[serde(flatten)]
     pub more: serde_json::Map<String, serde_json::Value>,
 }
 
-/// How far a run got, as far as its stream tells while it goes on.
+/// The progress of a run, read from its stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub done: usize,
     pub failed: usize,
-    /// Absent where a runner finds its tests as it goes.
+    /// `None` if the runner discovers tests while it runs.
     pub total: Option<usize>,
 }
 
 impl Tally {
-    /// Counts one line; one that is not ours counts nothing.
+    /// Counts one line. Foreign lines are ignored.
     pub fn take(&mut self, line: &[u8]) {
         let Ok(line) = serde_json::from_slice::<Line>(line) else { return };
-        let failed = line.outcome.as_deref().is_some_and(|word| word.starts_with("fail") || word.starts_with("error"));
+        let failed = line
+            .outcome
+            .as_deref()
+            .is_some_and(|word| word.starts_with("fail") || word.starts_with("error"));
         match line.event.as_str() {
             "start" => self.total = line.total.or(line.collected.map(|ids| ids.len())),
-            // Once per file, it does not say how many files will follow.
-            "collected" if line.file.is_none() => self.total = line.ids.map(|ids| ids.len()).or(self.total),
+            // If it is sent once per file, the number of files is unknown.
+            "collected" if line.file.is_none() => {
+                self.total = line.ids.map(|ids| ids.len()).or(self.total);
+            }
             "result" | "passed" => self.count(failed),
-            // Of pytest: a test that fails or is skipped, by its parts; the others say `passed`.
+            // pytest reports failed and skipped tests by phase, and the others as `passed`.
             "phase" => match line.more.get("when").and_then(|when| when.as_str()) {
                 Some("call") => self.count(failed),
                 Some("setup") if line.outcome.as_deref() != Some("passed") => self.count(failed),
@@ -93,14 +98,14 @@ impl Tally {
     }
 }
 
-/// An error as JavaScript's runners describe it.
+/// An error as JavaScript runners describe it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Fault {
+pub struct JsError {
     pub name: Option<String>,
     pub code: Option<serde_json::Value>,
     pub message: Option<String>,
-    /// The error is a matcher's: an assertion.
+    /// The error comes from a matcher, so it is an assertion.
     pub matcher: bool,
     pub frame: Option<Frame>,
 }
@@ -112,7 +117,7 @@ pub struct Frame {
     pub line: Option<u32>,
 }
 
-/// A planned test: its id alone, or with its place.
+/// A planned test: only its id, or with its file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Planned {
@@ -120,7 +125,7 @@ pub enum Planned {
     At { id: String, file: Option<String> },
 }
 
-/// One word or several.
+/// One string or several.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(untagged)]
 pub enum Words {
@@ -145,19 +150,19 @@ impl Words {
     }
 }
 
-/// A test by the file and the id it was announced with; an id alone need not be unique.
+/// Identifies a test by its file and id; the id alone may not be unique.
 pub type Key = (Option<String>, String);
 
-/// What the shared words of a stream say.
+/// The shared events of a stream.
 #[derive(Clone, Debug, Default)]
 pub struct Stream {
-    /// At least one event came.
+    /// At least one event arrived.
     pub opened: bool,
     pub finished: bool,
     pub root: Option<String>,
     pub focused: bool,
     pub planned: Option<Vec<Key>>,
-    /// How many of them the runner says it will run, where it can.
+    /// How many of the planned tests will run, if the runner knows.
     pub total: Option<usize>,
     /// In the order of their start.
     pub started: Vec<Line>,
@@ -165,7 +170,7 @@ pub struct Stream {
     pub load_errors: Vec<Line>,
     pub files: Vec<Line>,
     pub outside: Vec<String>,
-    /// Events that are not among the shared words.
+    /// All other events.
     pub others: Vec<Line>,
 }
 
@@ -190,32 +195,41 @@ impl Stream {
             self.planned.get_or_insert_default().extend(keys);
         }
         match line.event.as_str() {
-            "start" => (self.root, self.focused, self.total) = (line.root, line.has_only, line.total),
+            "start" => {
+                (self.root, self.focused, self.total) = (line.root, line.has_only, line.total);
+            }
             "collected" => {}
             "test-start" => self.started.push(line),
             "result" => self.results.push(line),
             "load-error" => self.load_errors.push(line),
             "file-end" => self.files.push(line),
-            "outside" => self.outside.push(bounded_head(line.message.as_deref().unwrap_or_default())),
+            "outside" => {
+                self.outside.push(bounded_head(line.message.as_deref().unwrap_or_default()));
+            }
             "finish" => {
                 self.finished = true;
                 let unhandled = line.unhandled.unwrap_or_default();
-                self.outside.extend(unhandled.iter().filter_map(|fault| fault.message.as_deref()).map(bounded_head));
+                self.outside.extend(
+                    unhandled.iter().filter_map(|error| error.message.as_deref()).map(bounded_head),
+                );
             }
             _ => self.others.push(line),
         }
     }
 
-    /// A test for every result, in the order they came, and for every test that was started and never ended.
+    /// A test for every result, in the order of arrival, and for every test that started and never
+    /// ended.
     pub fn tests(&self, exit: Exit, status: impl Fn(&Line) -> Status) -> Vec<Test> {
-        let mut tests: Vec<Test> = self.results.iter().filter_map(|line| line.test(status(line))).collect();
+        let mut tests: Vec<Test> =
+            self.results.iter().filter_map(|line| line.test(status(line))).collect();
         let unfinished = if exit == Exit::TimedOut { Status::TimedOut } else { Status::Crashed };
         tests.extend(self.lost().filter_map(|line| line.test(unfinished)));
         tests
     }
 
-    /// The tests that were started and have no result. A result may name the file in which the test broke instead of
-    /// its own, or none; so of the tests with its id, it ends the one with its file if there is one.
+    /// The tests that started and have no result. A result can name the file in which the test
+    /// failed instead of the test's own, or none. Among tests with its id, it ends the one with the
+    /// same file if there is one.
     pub fn lost(&self) -> impl Iterator<Item = &Line> {
         let mut open: BTreeMap<&str, Vec<(usize, &Line)>> = BTreeMap::new();
         for (number, line) in self.started.iter().enumerate() {
@@ -234,23 +248,23 @@ impl Stream {
 }
 
 impl Line {
-    pub fn fault(&self) -> Option<&Fault> {
+    pub fn error(&self) -> Option<&JsError> {
         self.errors.as_ref().and_then(|errors| errors.first()).or(self.error.as_ref())
     }
 
-    /// The class of the exception, by whichever name the reporter gives it.
+    /// The class of the exception; reporters use different fields for it.
     pub fn class(&self) -> Option<&str> {
-        let fault = self.fault().and_then(|fault| fault.name.as_deref());
-        fault.or(self.name.as_deref()).or(self.exception.first())
+        let error = self.error().and_then(|error| error.name.as_deref());
+        error.or(self.name.as_deref()).or(self.exception.first())
     }
 
     pub fn words(&self) -> Option<&str> {
-        self.fault().and_then(|fault| fault.message.as_deref()).or(self.message.as_deref())
+        self.error().and_then(|error| error.message.as_deref()).or(self.message.as_deref())
     }
 
-    /// What the event says of a test.
+    /// Converts the event to a test.
     pub fn test(&self, status: Status) -> Option<Test> {
-        let frame = self.fault().and_then(|fault| fault.frame.as_ref());
+        let frame = self.error().and_then(|error| error.frame.as_ref());
         Some(Test {
             id: self.id.clone()?,
             status,
@@ -269,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_started_and_never_ended_is_lost() {
+    fn reports_tests_that_never_ended_as_lost() {
         let stream = Stream::read(
             br#"{"event":"start","root":"/p","hasOnly":true}
 {"event":"collected","file":"a.js","ids":["one",{"id":"two","line":3}]}
@@ -278,7 +292,11 @@ mod tests {
 {"event":"test-start","file":"a.js","id":"two"}
 {"event":"resu"#,
         );
-        assert!(stream.focused && !stream.finished && stream.planned.as_ref().is_some_and(|ids| ids.len() == 2));
+        assert!(
+            stream.focused
+                && !stream.finished
+                && stream.planned.as_ref().is_some_and(|ids| ids.len() == 2)
+        );
         let tests = stream.tests(Exit::Code(0), |_| Status::Failed);
         assert_eq!(
             (tests[0].line, tests[0].exception.as_deref(), tests[0].message.as_deref()),
@@ -288,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_what_is_done_while_it_runs() {
+    fn counts_finished_tests_during_the_run() {
         let check = |stream: &str, done: usize, failed: usize, total: Option<usize>| {
             let mut tally = Tally::default();
             stream.lines().for_each(|line| tally.take(line.as_bytes()));

@@ -1,16 +1,16 @@
-//! The Test Anything Protocol: a plan, a line per test, subtests indented by four.
+//! The Test Anything Protocol: a plan, one line per test, subtests indented by four spaces.
 
 use super::{bounded_head, bounded_tail, lines};
 use crate::report::{Report, Status, Test};
 
-/// Deeper nesting is taken for output.
+/// Deeper nesting is treated as output.
 const DEPTH_MAX: usize = 32;
 const INDENT: usize = 4;
 
 /// A stream of TAP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tap {
-    /// How many tests the outermost plan announces; `None` without a plan.
+    /// The number of tests in the outermost plan; `None` without a plan.
     pub planned: Option<usize>,
     pub points: Vec<Point>,
     pub bail_out: Option<String>,
@@ -23,7 +23,7 @@ pub struct Point {
     pub number: Option<usize>,
     pub description: String,
     pub directive: Directive,
-    /// The YAML block or the comments after it.
+    /// The YAML block or the comments after the test line.
     pub diagnostic: String,
     /// 0 for a test of the outermost plan.
     pub depth: usize,
@@ -37,20 +37,25 @@ pub enum Directive {
 }
 
 impl Tap {
-    /// The plan was kept: as many tests as announced, and nobody gave up.
+    /// Whether all planned tests ran and no test bailed out.
     pub fn is_complete(&self) -> bool {
         let outermost = self.points.iter().filter(|point| point.depth == 0).count();
         self.planned == Some(outermost) && self.bail_out.is_none()
     }
 }
 
-/// Adds what streams say to a report, which the framework then concludes. A test with subtests is as they are, so the
-/// outermost ones tell all; each plan must be kept for the run to have finished, and there must be one.
+/// Adds streams to a report, which the framework then concludes. A test includes the results of its
+/// subtests, so only the outermost tests count. The run is finished only if there is at least one
+/// stream and all plans are complete.
 pub fn add(report: &mut Report, streams: &[Tap]) {
     report.finished = !streams.is_empty() && streams.iter().all(Tap::is_complete);
     for point in streams.iter().flat_map(|tap| &tap.points).filter(|point| point.depth == 0) {
         let number = point.number.unwrap_or(report.tests.len() + 1);
-        let id = if point.description.is_empty() { format!("test {number}") } else { point.description.clone() };
+        let id = if point.description.is_empty() {
+            format!("test {number}")
+        } else {
+            point.description.clone()
+        };
         let (status, why) = match &point.directive {
             Directive::Skip(why) => (Status::Skipped, why),
             Directive::Todo(why) => (Status::Todo, why),
@@ -117,7 +122,7 @@ fn point(text: &str, depth: usize) -> Option<Point> {
     })
 }
 
-/// The description before an unescaped ` # `, and what follows it.
+/// Splits at an unescaped ` # ` into description and directive.
 fn directive(text: &str) -> (String, Directive) {
     let plain = |text: &str| text.replace("\\#", "#").replace("\\\\", "\\");
     for (at, _) in text.match_indices('#') {
@@ -136,7 +141,9 @@ fn directive(text: &str) -> (String, Directive) {
 }
 
 fn explain(tap: &mut Tap, words: &str) {
-    if let Some(point) = tap.points.last_mut().filter(|point| point.diagnostic.len() < super::MESSAGE_BYTES_MAX) {
+    if let Some(point) =
+        tap.points.last_mut().filter(|point| point.diagnostic.len() < super::MESSAGE_BYTES_MAX)
+    {
         if !point.diagnostic.is_empty() {
             point.diagnostic.push('\n');
         }
@@ -154,7 +161,10 @@ mod tests {
         let tap = parse(text.as_bytes());
         let shown = |point: &Point| {
             let word = if point.ok { "ok" } else { "not ok" };
-            format!("{} {word} {} {:?} {}", point.depth, point.description, point.directive, point.diagnostic)
+            format!(
+                "{} {word} {} {:?} {}",
+                point.depth, point.description, point.directive, point.diagnostic
+            )
         };
         let shown: Vec<String> = tap.points.iter().map(shown).collect();
         assert_eq!(

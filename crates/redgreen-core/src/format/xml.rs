@@ -1,4 +1,5 @@
-//! The little of XML that reports need: elements, attributes and text, one after the other, in constant memory.
+//! The subset of XML that reports need: elements, attributes and text, in one pass with constant
+//! memory.
 
 use std::borrow::Cow;
 
@@ -9,7 +10,7 @@ use quick_xml::events::Event;
 /// One piece of a document.
 pub(super) enum Piece<'a> {
     Open(Element<'a>),
-    /// The name of an element that ends; an empty one ends too.
+    /// The name of an element that ends. Empty elements end as well.
     Close(&'a str),
     Text(Cow<'a, str>),
 }
@@ -19,7 +20,8 @@ pub(super) struct Element<'a> {
     attributes: &'a str,
 }
 
-/// Hands each piece to `take`; says whether the document came to its end with every element closed.
+/// Passes each piece to `take`. Returns whether the document is complete and every element is
+/// closed.
 pub(super) fn read(bytes: &[u8], mut take: impl FnMut(Piece<'_>)) -> bool {
     let text = str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
     let mut reader = Reader::from_str(&text);
@@ -28,7 +30,10 @@ pub(super) fn read(bytes: &[u8], mut take: impl FnMut(Piece<'_>)) -> bool {
         match reader.read_event() {
             Ok(Event::Start(start)) => {
                 depth += 1;
-                take(Piece::Open(Element { name: local(start.name().0), attributes: start.attributes_raw() }));
+                take(Piece::Open(Element {
+                    name: local(start.name().0),
+                    attributes: start.attributes_raw(),
+                }));
             }
             Ok(Event::Empty(start)) => {
                 let name = local(start.name().0);
@@ -41,7 +46,7 @@ pub(super) fn read(bytes: &[u8], mut take: impl FnMut(Piece<'_>)) -> bool {
                 closed = depth == 0;
                 take(Piece::Close(local(end.name().0)));
             }
-            // An entity between two texts, `&lt;` or `&#10;`, is an event of its own.
+            // An entity between two texts, `&lt;` or `&#10;`, is a separate event.
             Ok(Event::Text(text)) => take(Piece::Text(Cow::Borrowed(&text))),
             Ok(Event::CData(text)) => take(Piece::Text(Cow::Borrowed(&text))),
             Ok(Event::GeneralRef(name)) => match resolve_xml_entity(&name) {
@@ -60,14 +65,16 @@ impl Element<'_> {
         self.name == name
     }
 
-    /// Every attribute, in one pass. A document may have millions of them, and the checks of a parser for all of XML
-    /// would take more time than everything else.
+    /// All attributes, in one pass. A document can have millions of them, and the checks of a full
+    /// XML parser would dominate the run time.
     pub(super) fn attributes(&self, mut take: impl FnMut(&str, Cow<'_, str>)) {
         let mut rest = self.attributes;
         while let Some((name, after)) = split(rest, b'=') {
             let value = after.trim_ascii_start();
             let Some(&quote @ (b'"' | b'\'')) = value.as_bytes().first() else { return };
-            let Some((value, after)) = value.get(1..).and_then(|value| split(value, quote)) else { return };
+            let Some((value, after)) = value.get(1..).and_then(|value| split(value, quote)) else {
+                return;
+            };
             take(local(name.trim_ascii()), plain(value));
             rest = after;
         }
@@ -89,13 +96,13 @@ fn local(name: &str) -> &str {
     split(name, b':').map_or(name, |(_, name)| name)
 }
 
-/// What stands before and after a mark. Names and values are too short for a search that begins by looking far ahead.
+/// Splits at a mark. Names and values are too short for a search with a large setup cost.
 fn split(text: &str, mark: u8) -> Option<(&str, &str)> {
     let at = text.bytes().position(|byte| byte == mark)?;
     Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
-/// Text without entities; one that is none of XML's stays as it is.
+/// Replaces entities; unknown entities stay as they are.
 fn plain(text: &str) -> Cow<'_, str> {
     if !text.bytes().any(|byte| byte == b'&') {
         return Cow::Borrowed(text);
@@ -118,11 +125,14 @@ mod tests {
     }
 
     #[test]
-    fn attributes_are_read_as_they_may_be_written() {
+    fn reads_attributes_in_any_notation() {
         for (text, expected) in [
             ("a=\"1\" b='2'", "a=1 b=2"),
             ("  a = \"1\"\n\tb='2'  ", "a=1 b=2"),
-            ("a=\"x=y\" b='say \"hi\"' c=\"&lt;&#65;&nosuch;\"", "a=x=y b=say \"hi\" c=&lt;&#65;&nosuch;"),
+            (
+                "a=\"x=y\" b='say \"hi\"' c=\"&lt;&#65;&nosuch;\"",
+                "a=x=y b=say \"hi\" c=&lt;&#65;&nosuch;",
+            ),
             ("a=\"&lt;&#65;\" b=''", "a=<A b="),
             ("ns:a=\"1\"", "a=1"),
             ("a=1 b=\"2\"", ""),
@@ -135,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn text_comes_whole_and_entities_with_it() {
+    fn reads_text_with_entities() {
         let mut said = String::new();
         let whole = read(b"<a>x &lt; y<b/>&amp;&#33;<![CDATA[<&>]]>&nosuch;</a>", |piece| {
             if let Piece::Text(text) = piece {
@@ -146,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_ends_when_every_element_has() {
+    fn a_document_is_complete_when_all_elements_are_closed() {
         for (text, whole) in [
             ("<a/>", true),
             ("<a><b/></a>", true),

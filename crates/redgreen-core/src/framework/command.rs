@@ -1,5 +1,6 @@
-//! Any command of the user's, read from a report it writes in a known format or, as a last resort and said so, from its
-//! exit code alone. A command that is simply a known runner is run as that runner, and read better.
+//! Runs a command that the user configured and reads a report in a known format. As a last resort
+//! it reads only the exit code, and the output says so. If the command just calls a known runner,
+//! redgreen runs it as that runner, which gives better results.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,7 +13,7 @@ use crate::format::{junit, tap};
 use crate::report::{EXIT_CODE_ONLY, Exit, Flag, Outcome, Report, Status, Test};
 use crate::syntax::glob;
 
-/// Not among [`FRAMEWORKS`]: it is configured, or the last resort.
+/// Not in [`FRAMEWORKS`]: it is configured by the user or used as the last resort.
 pub const FRAMEWORK: Framework = Framework {
     name: "command",
     how: How::Command,
@@ -25,25 +26,28 @@ pub const FRAMEWORK: Framework = Framework {
     read: identity::whole,
     is_test_file,
     is_runner_config: |path| {
-        let known = matches!(file_name(path), "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Taskfile.yml");
+        let known = matches!(
+            file_name(path),
+            "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Taskfile.yml"
+        );
         known || FRAMEWORKS.iter().any(|row| (row.is_runner_config)(path))
     },
     litter: &[],
 };
 
-/// A command, and what tells how its tests ended.
+/// A command, and where its test results come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
-    /// For the shell.
+    /// The line to pass to the shell.
     pub line: String,
-    pub told: Told,
+    pub told: ReportSource,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum ReportSource {
     ByExitCode,
     OnStdout(Format),
-    /// The pattern is one of [`ReportAt::Fresh`].
+    /// The pattern has the form of [`ReportAt::Fresh`].
     InFiles(String, Format),
 }
 
@@ -52,20 +56,20 @@ pub enum Told {
 pub enum Format {
     Junit,
     Tap,
-    /// What `go test -json` writes.
+    /// Output of `go test -json`.
     GoJson,
-    /// What `jest --json` and vitest's reporter `json` write.
+    /// Output of `jest --json` and of vitest's `json` reporter.
     JestJson,
-    /// What mocha's reporter `json` writes.
+    /// Output of mocha's `json` reporter.
     MochaJson,
 }
 
-/// In place of a report's path.
+/// Replaces a report's path to read standard output.
 const STDOUT: &str = "stdout";
-/// What a shell says of a command that it could not start.
+/// Exit codes of a shell that could not start the command.
 const NOT_STARTED: &[i32] = &[126, 127];
 
-/// What a runner may be started with.
+/// Prefixes that can start a runner.
 const STARTERS: &[&[&str]] = &[
     &["npx", "--no-install"],
     &["npx"],
@@ -79,7 +83,7 @@ const STARTERS: &[&[&str]] = &[
     &["python", "-m"],
     &["python3", "-m"],
 ];
-/// How a person calls each runner, and the name of its row.
+/// The usual command line of each runner, and the name of its row.
 const CALLS: &[(&[&str], &str)] = &[
     (&["pytest"], "pytest"),
     (&["unittest"], "unittest"),
@@ -104,12 +108,20 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["mix", "test"], "exunit"),
     (&["bats"], "bats"),
 ];
-/// How the script `test` of a `package.json` is called.
-const SCRIPTS: &[&str] =
-    &["npm test", "npm t", "npm run test", "pnpm test", "pnpm run test", "yarn test", "yarn run test", "bun run test"];
-/// What only a shell understands.
+/// Commands that run the `test` script of a `package.json`.
+const SCRIPTS: &[&str] = &[
+    "npm test",
+    "npm t",
+    "npm run test",
+    "pnpm test",
+    "pnpm run test",
+    "yarn test",
+    "yarn run test",
+    "bun run test",
+];
+/// Characters that need a shell.
 const SHELL: &str = "|&;<>$`(){}\"'\\*?#\n";
-/// Arguments that choose neither which tests run nor how they end.
+/// Arguments that affect neither the selection nor the result of tests.
 const HARMLESS: &[&str] = &[
     "-q",
     "-qq",
@@ -134,28 +146,40 @@ const HARMLESS: &[&str] = &[
     "--recursive",
     "./...",
 ];
-/// Where tests are kept.
+/// Usual test folders.
 const TEST_FOLDERS: &[&str] = &["test", "tests", "spec", "__tests__"];
-/// To these a path is a place; to the others it is a part of a test's name, or something else.
-const TAKES_PATHS: &[&str] = &["pytest", "vitest", "jest", "mocha", "node", "rspec", "phpunit", "exunit", "bats"];
+/// Runners that take paths as positional arguments. For the others a path is part of a test name or
+/// something else.
+const TAKES_PATHS: &[&str] =
+    &["pytest", "vitest", "jest", "mocha", "node", "rspec", "phpunit", "exunit", "bats"];
 
 impl Command {
-    /// As a person configured it; what is wrong with it otherwise.
-    pub fn new(line: &str, report: Option<&str>, format: Option<Format>) -> Result<Command, &'static str> {
-        let outside = |path: &str| path.starts_with('/') || path.split('/').any(|part| part == "..");
+    /// Validates the user's configuration; the error explains the problem.
+    pub fn new(
+        line: &str,
+        report: Option<&str>,
+        format: Option<Format>,
+    ) -> Result<Command, &'static str> {
+        let outside =
+            |path: &str| path.starts_with('/') || path.split('/').any(|part| part == "..");
         let told = match (report, format) {
-            (None, None) => Told::ByExitCode,
-            (None, Some(_)) => return Err("a format needs a report: the file that has it, or \"stdout\""),
-            (Some(STDOUT), None | Some(Format::Junit)) => {
-                return Err("a report on stdout needs a format, such as \"tap\"; JUnit's XML needs a file");
+            (None, None) => ReportSource::ByExitCode,
+            (None, Some(_)) => {
+                return Err("a format needs a report: the file that has it, or \"stdout\"");
             }
-            (Some(STDOUT), Some(format)) => Told::OnStdout(format),
+            (Some(STDOUT), None | Some(Format::Junit)) => {
+                return Err(
+                    "a report on stdout needs a format, such as \"tap\"; JUnit's XML needs a file",
+                );
+            }
+            (Some(STDOUT), Some(format)) => ReportSource::OnStdout(format),
             (Some(path), _) if path.trim().is_empty() || outside(path) => {
                 return Err("a report is a file of the project, by its path from the root");
             }
-            (Some(path), format) => {
-                Told::InFiles(path.trim_start_matches("./").to_owned(), format.unwrap_or(Format::Junit))
-            }
+            (Some(path), format) => ReportSource::InFiles(
+                path.trim_start_matches("./").to_owned(),
+                format.unwrap_or(Format::Junit),
+            ),
         };
         if line.trim().is_empty() {
             return Err("a command cannot be empty");
@@ -163,11 +187,11 @@ impl Command {
         Ok(Command { line: line.trim().to_owned(), told })
     }
 
-    /// What runs it in the root of a project.
+    /// Resolves the framework that runs the command in the project root.
     pub fn found(self, root: Folder) -> Found {
         let runner = match &self.told {
-            Told::ByExitCode => runner(&self.line, &root),
-            Told::OnStdout(_) | Told::InFiles(..) => None,
+            ReportSource::ByExitCode => runner(&self.line, &root),
+            ReportSource::OnStdout(_) | ReportSource::InFiles(..) => None,
         };
         match runner {
             Some((row, files)) => Found { row, folder: root, command: None, files },
@@ -178,14 +202,14 @@ impl Command {
     pub fn invoke(&self, selection: &Selection) -> Result<Invocation, Unable> {
         match selection {
             Selection::All => {}
-            // The one test there is.
+            // A command has only this one test.
             Selection::One(id) if *id == self.id() => {}
             Selection::One(_) | Selection::Files(_) | Selection::List | Selection::Coverage => {
-                return Err(Unable::Unsupported("a command runs all of its tests, and nothing else"));
+                return Err(Unable::Unsupported("a custom command always runs all of its tests"));
             }
         }
         let mut invocation = Invocation::new(&self.line, Call::new(["sh", "-c", &self.line]));
-        if let Told::InFiles(pattern, _) = &self.told {
+        if let ReportSource::InFiles(pattern, _) = &self.told {
             invocation.reports.push(ReportAt::Fresh(pattern.clone()));
         }
         Ok(invocation)
@@ -193,14 +217,15 @@ impl Command {
 
     pub fn parse(&self, captured: &Captured) -> Report {
         let mut report = match &self.told {
-            Told::ByExitCode => self.by_exit_code(captured),
-            Told::OnStdout(format) => {
+            ReportSource::ByExitCode => self.by_exit_code(captured),
+            ReportSource::OnStdout(format) => {
                 let mut report = read(*format, &[captured.stdout.as_slice()], captured);
                 report.finished &= !captured.cut;
                 report
             }
-            Told::InFiles(pattern, format) => {
-                let texts: Vec<&[u8]> = captured.reports.iter().map(|(_, bytes)| bytes.as_slice()).collect();
+            ReportSource::InFiles(pattern, format) => {
+                let texts: Vec<&[u8]> =
+                    captured.reports.iter().map(|(_, bytes)| bytes.as_slice()).collect();
                 let mut report = read(*format, &texts, captured);
                 if texts.is_empty() {
                     report.finished = false;
@@ -218,7 +243,7 @@ impl Command {
         report
     }
 
-    /// The test that an exit code is.
+    /// The id of the single test that an exit code represents.
     fn id(&self) -> String {
         format!("{EXIT_CODE_ONLY}{}", self.line)
     }
@@ -240,12 +265,12 @@ impl Command {
     }
 }
 
-/// What a `package.json` calls its tests, in a project that shows nothing else.
+/// The `test` script of a `package.json`, for projects where nothing else was detected.
 pub(super) fn of_script(root: &Folder) -> Option<Found> {
-    // That of `npm init`, which fails without a test.
+    // `npm init` writes a script that always fails.
     script(root).filter(|script| !script.contains("no test specified"))?;
     let line = format!("{} run test", javascript::manager(root));
-    Some(Command { line, told: Told::ByExitCode }.found(root.clone()))
+    Some(Command { line, told: ReportSource::ByExitCode }.found(root.clone()))
 }
 
 fn script(root: &Folder) -> Option<String> {
@@ -253,10 +278,10 @@ fn script(root: &Folder) -> Option<String> {
     package.pointer("/scripts/test")?.as_str().map(str::to_owned)
 }
 
-/// The known runner that a line is a plain call of, and the test files it names.
+/// The known runner that a line calls without shell features, and the test files it names.
 fn runner(line: &str, root: &Folder) -> Option<(&'static Framework, Vec<String>)> {
     if SCRIPTS.contains(&line) {
-        // One that calls itself would never come to an end.
+        // A script that calls itself would never end.
         return runner(&script(root).filter(|script| !SCRIPTS.contains(&script.as_str()))?, root);
     }
     if line.contains(|letter| SHELL.contains(letter)) {
@@ -271,7 +296,9 @@ fn runner(line: &str, root: &Folder) -> Option<(&'static Framework, Vec<String>)
     for word in rest {
         let path = word.trim_start_matches("./").trim_end_matches('/');
         let is_everything = path == "." || TEST_FOLDERS.contains(&path);
-        if HARMLESS.iter().any(|known| glob::matches(known, word)) || (TAKES_PATHS.contains(&name) && is_everything) {
+        if HARMLESS.iter().any(|known| glob::matches(known, word))
+            || (TAKES_PATHS.contains(&name) && is_everything)
+        {
             continue;
         }
         if word.starts_with('-') || !TAKES_PATHS.contains(&name) || !(row.is_test_file)(path) {
@@ -295,23 +322,33 @@ fn read(format: Format, texts: &[&[u8]], captured: &Captured) -> Report {
             junit::add(&mut report, &junit::ANY, &documents, |file| captured.relative(file));
             report.load_errors.iter_mut().for_each(python::explain);
         }
-        Format::Tap => tap::add(&mut report, &texts.iter().map(|bytes| tap::parse(bytes)).collect::<Vec<_>>()),
+        Format::Tap => {
+            tap::add(&mut report, &texts.iter().map(|bytes| tap::parse(bytes)).collect::<Vec<_>>());
+        }
         Format::JestJson => {
-            report = each(texts, report, |bytes| javascript::json::jest(captured, FRAMEWORK.name, bytes));
+            report = each(texts, report, |bytes| {
+                javascript::json::jest(captured, FRAMEWORK.name, bytes)
+            });
         }
         Format::MochaJson => {
-            report = each(texts, report, |bytes| javascript::json::mocha(captured, FRAMEWORK.name, bytes));
+            report = each(texts, report, |bytes| {
+                javascript::json::mocha(captured, FRAMEWORK.name, bytes)
+            });
         }
-        Format::GoJson => report = go::parse(&Captured { stdout: texts.concat(), cut: false, ..captured.clone() }),
+        Format::GoJson => {
+            report =
+                go::parse(&Captured { stdout: texts.concat(), cut: false, ..captured.clone() });
+        }
     }
     report
 }
 
-/// One report of several texts, each of which has to be whole; `none` where there is not one.
+/// Merges several texts into one report. Each text has to be complete; returns `none` if there are
+/// no texts.
 fn each(texts: &[&[u8]], none: Report, read: impl Fn(&[u8]) -> Report) -> Report {
     let reports = texts.iter().map(|bytes| {
         let mut report = read(bytes);
-        // That a text is no report says nothing of how the command was called.
+        // A text that is not a report does not mean that the command line was wrong.
         report.decided = report.decided.filter(|&outcome| outcome != Outcome::UsageError);
         report.conclude();
         report

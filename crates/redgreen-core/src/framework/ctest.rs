@@ -1,6 +1,6 @@
-//! CTest, which runs what a CMake project calls its tests, a process each. CTest says how each process ended;
-//! GoogleTest, which takes orders from the environment, says in JSON what happened within; of Catch2, which does not,
-//! the last word is looked for in what a process printed.
+//! CTest runs the tests of a CMake project, one process each, and reports how each process ended.
+//! GoogleTest takes options from the environment and reports its tests as JSON. Catch2 takes none,
+//! so redgreen looks for the final line in its output.
 
 mod targets;
 
@@ -10,7 +10,9 @@ use serde::Deserialize;
 
 use super::captured::{Captured, StepEnd};
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Call, Choice, CoverageAt, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable};
+use super::invoke::{
+    Call, Choice, CoverageAt, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable,
+};
 use super::{Framework, How, Process, cpp, file_name, identity};
 use crate::coverage::Format;
 use crate::format::{bounded_tail, gtest_json, junit};
@@ -24,26 +26,28 @@ pub const FRAMEWORK: Framework = Framework {
     reads: |path| path == "CMakeLists.txt",
     reach: Reach::Tree,
     tools: &["cmake", "ctest", "gcovr"],
-    // A test may have any name; to ask in vain costs a run without tests.
+    // A test can have any name. A wrong guess only costs a run without tests.
     is_id: |_| true,
     read: identity::whole,
     is_test_file: cpp::is_test_file,
     is_runner_config: |path| {
-        let known = ["CMakeLists.txt", "CMakePresets.json", "CMakeUserPresets.json", "CTestCustom.cmake"];
+        let known =
+            ["CMakeLists.txt", "CMakePresets.json", "CMakeUserPresets.json", "CTestCustom.cmake"];
         known.contains(&file_name(path))
     },
     litter: &["**/build/redgreen/", "**/build/redgreen-coverage/"],
 };
 
-/// Kept between runs, so that only what changed is compiled again; the project's own build folder is not touched.
+/// Kept between runs, so that only changes are recompiled. The project's own build folder is not
+/// touched.
 const BUILD_IN: &str = "build/redgreen";
 const COVERAGE_IN: &str = "build/redgreen-coverage";
-/// Counts of an older run would be added to.
+/// Deleted before a run, because gcov adds to existing counts.
 const COUNTS: &str = "build/redgreen-coverage/**/*.gcda";
-/// CMake takes no regular expression that is much longer; with more tests than fit, all are run.
+/// CMake rejects much longer regular expressions. If the selected tests do not fit, all tests run.
 const PATTERN_BYTES_MAX: usize = 16 << 10;
 const JOBS: &str = "4";
-/// What CTest keeps of a test's output, in bytes; by itself it keeps too little of those that pass.
+/// Output that CTest keeps per test, in bytes. Its default is too small for passing tests.
 const OUTPUT_MAX: &str = "65536";
 
 const JUNIT: &str = "ctest.xml";
@@ -55,24 +59,33 @@ const BUILD: &str = "build";
 const LIST: &str = "list";
 const GTEST: &str = "gtest";
 const CATCH2: &str = "catch2";
-/// A class of each library that every program linked with it names, as the compiler writes it.
+/// For each library, the mangled name of a class that every program linked with it contains.
 const MARKS: &[(&str, &str)] = &[(GTEST, "N7testing4TestE"), (CATCH2, "N5Catch")];
 
 fn detect(folder: &Folder) -> Evidence {
     let text = folder.text("CMakeLists.txt").unwrap_or_default().to_lowercase();
     let text: String = text.split_whitespace().collect();
     let tests = ["enable_testing(", "include(ctest)"].iter().any(|words| text.contains(words));
-    // Without a project of its own a folder is part of the one above.
+    // A folder without its own `project()` is part of the project above it.
     if tests && text.contains("project(") { Evidence::Sure } else { Evidence::None }
 }
 
 fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let missing = |what: &str, evidence: &str, next: &str| {
-        Unable::Missing(Missing { what: what.to_owned(), evidence: evidence.to_owned(), next: next.to_owned() })
+        Unable::Missing(Missing {
+            what: what.to_owned(),
+            evidence: evidence.to_owned(),
+            next: next.to_owned(),
+        })
     };
     let (Some(cmake), Some(ctest)) = (facts.tool("cmake"), facts.tool("ctest")) else {
-        let evidence = "the project has a CMakeLists.txt, and no cmake with ctest was found on PATH";
-        return Err(missing("CMake is not installed", evidence, "install CMake: https://cmake.org/download"));
+        let evidence =
+            "the project has a CMakeLists.txt, and no cmake with ctest was found on PATH";
+        return Err(missing(
+            "CMake is not installed",
+            evidence,
+            "install CMake: https://cmake.org/download",
+        ));
     };
     let step = |name, call| Step { name, call };
     let covers = *selection == Selection::Coverage;
@@ -81,11 +94,19 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let mut configure = Call::new([cmake, "-S", ".", "-B", folder, "-DCMAKE_BUILD_TYPE=Debug"]);
     if covers {
         let Some(gcovr) = facts.tool("gcovr") else {
-            let evidence = "coverage of C++ is measured with it, and it was not found on PATH";
+            let evidence = "it measures the coverage of C++, but was not found on PATH";
             return Err(missing("gcovr is not installed", evidence, "pip install gcovr"));
         };
         configure = configure.args(["-DCMAKE_CXX_FLAGS=--coverage", "-DCMAKE_C_FLAGS=--coverage"]);
-        let gcovr = Call::new([gcovr, "--root", ".", "--exclude", "build/", "--cobertura", &facts.scratch(COBERTURA)]);
+        let gcovr = Call::new([
+            gcovr,
+            "--root",
+            ".",
+            "--exclude",
+            "build/",
+            "--cobertura",
+            &facts.scratch(COBERTURA),
+        ]);
         invocation.after.push(step("coverage", gcovr));
         invocation.coverage = Some(CoverageAt::new(COBERTURA, Format::Cobertura));
         invocation.stale.push(Stale::Always(COUNTS));
@@ -105,7 +126,9 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     }
     invocation.after.push(step(LIST, list));
     for &(library, mark) in MARKS {
-        let programs = ["find", folder, "-type", "f", "-perm", "-u+x", "-exec", "grep", "-laF", mark, "{}", "+"];
+        let programs = [
+            "find", folder, "-type", "f", "-perm", "-u+x", "-exec", "grep", "-laF", mark, "{}", "+",
+        ];
         invocation.after.push(step(library, Call::new(programs)));
     }
     invocation.reports.push(ReportAt::Scratch(JUNIT.to_owned()));
@@ -123,10 +146,14 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     Ok(invocation)
 }
 
-/// The tests whose program is built from one of the files; all, when it is not known whose a file is.
+/// The tests whose program is built from one of the files. All tests if the owner of a file is
+/// unknown.
 fn chosen(captured: &Captured, files: &[String]) -> Vec<String> {
-    let step = |name: &str| captured.steps.iter().find(|step| step.name == name).map(|step| step.stdout.as_slice());
-    let Some(programs) = targets::programs_of(step(targets::ANSWER).unwrap_or_default(), files) else {
+    let step = |name: &str| {
+        captured.steps.iter().find(|step| step.name == name).map(|step| step.stdout.as_slice())
+    };
+    let Some(programs) = targets::programs_of(step(targets::ANSWER).unwrap_or_default(), files)
+    else {
         return Vec::new();
     };
     let listed = Listed::read(step(LIST).unwrap_or_default());
@@ -134,24 +161,25 @@ fn chosen(captured: &Captured, files: &[String]) -> Vec<String> {
         let program = test.command.first().map(|program| built(program).trim_start_matches('/'));
         program.is_some_and(|program| programs.iter().any(|built| built == program))
     };
-    let names: Vec<String> = listed.tests.iter().filter(is_meant).map(|test| quoted(&test.name)).collect();
+    let names: Vec<String> =
+        listed.tests.iter().filter(is_meant).map(|test| quoted(&test.name)).collect();
     let pattern = format!("^({})$", names.join("|"));
     match names.as_slice() {
-        // Nothing has no name.
+        // No test has an empty name, so this pattern selects nothing.
         [] => vec!["-R".to_owned(), "^$".to_owned()],
         _ if pattern.len() > PATTERN_BYTES_MAX => Vec::new(),
         _ => vec!["-R".to_owned(), pattern],
     }
 }
 
-/// Between a program that CTest runs as one test and a test of GoogleTest's within it.
+/// Separates a program that CTest runs as one test from a GoogleTest test in it.
 const WITHIN: &str = " > ";
 
 fn exactly(name: &str) -> String {
     format!("^{}$", quoted(name))
 }
 
-/// For CMake's regular expressions.
+/// Escapes a name for CMake's regular expressions.
 fn quoted(name: &str) -> String {
     let mut quoted = String::new();
     for letter in name.chars() {
@@ -171,15 +199,19 @@ fn parse(captured: &Captured) -> Report {
         return report;
     }
     let mut document = junit::parse(captured.file(JUNIT).unwrap_or_default());
-    // CTest repeats the name.
+    // CTest repeats the test name as the class.
     document.cases.rename_classes(|_| String::new());
-    junit::add(&mut report, &junit::CTEST, std::slice::from_ref(&document), |path| captured.relative(path));
+    junit::add(&mut report, &junit::CTEST, std::slice::from_ref(&document), |path| {
+        captured.relative(path)
+    });
     let lines = Lines::read(&captured.stdout);
     if !document.complete {
         report.tests = lines.tests(captured.exit);
     }
-    let outputs =
-        document.cases.telling().filter_map(|case| Some((case.name.as_deref()?, case.system_out.as_deref()?)));
+    let outputs = document
+        .cases
+        .telling()
+        .filter_map(|case| Some((case.name.as_deref()?, case.system_out.as_deref()?)));
     let outputs: BTreeMap<&str, &junit::Kept> = outputs.collect();
     let programs = Programs::read(captured);
     let tests = std::mem::take(&mut report.tests);
@@ -195,7 +227,11 @@ fn parse(captured: &Captured) -> Report {
 }
 
 fn not_built(report: &mut Report, captured: &Captured, step: &StepEnd) {
-    let words = format!("{}\n{}", String::from_utf8_lossy(&step.stdout), String::from_utf8_lossy(&step.stderr));
+    let words = format!(
+        "{}\n{}",
+        String::from_utf8_lossy(&step.stdout),
+        String::from_utf8_lossy(&step.stderr)
+    );
     if step.name == CONFIGURE {
         report.decided = Some(Outcome::UsageError);
         report.errors_outside.push(bounded_tail(&words));
@@ -208,11 +244,11 @@ fn not_built(report: &mut Report, captured: &Captured, step: &StepEnd) {
     }
 }
 
-/// CTest's own lines, which its tests do not print into: `    Start 2: Calc.Z`, then
-/// `2/3 Test #2: Calc.Z .....***Failed    0.01 sec`.
+/// CTest's own lines, which tests cannot write to: `    Start 2: Calc.Z`, then `2/3 Test #2: Calc.Z
+/// .....***Failed    0.01 sec`.
 #[derive(Default)]
 struct Lines {
-    /// By the name of each test that was started, how it ended.
+    /// Every started test by name, with its end.
     started: BTreeMap<String, Option<String>>,
 }
 
@@ -225,17 +261,21 @@ impl Lines {
             if let Some((number, name)) = started(line) {
                 names.insert(number, name);
                 lines.started.insert(name.to_owned(), None);
-            } else if let Some((name, rest)) = ended(line).and_then(|(at, rest)| Some((*names.get(&at)?, rest))) {
-                let end = rest.strip_prefix(name).map(|end| end.trim_matches([' ', '.']).to_owned());
+            } else if let Some((name, rest)) =
+                ended(line).and_then(|(at, rest)| Some((*names.get(&at)?, rest)))
+            {
+                let end =
+                    rest.strip_prefix(name).map(|end| end.trim_matches([' ', '.']).to_owned());
                 lines.started.insert(name.to_owned(), end);
             }
         }
         lines
     }
 
-    /// What CTest knows of a failure beyond that it is one.
+    /// The more precise status of a failed test, from CTest's lines.
     fn ended_badly(&self, test: &Test) -> Option<Status> {
-        let end = self.started.get(&test.id)?.as_deref().filter(|_| test.status == Status::Failed)?;
+        let end =
+            self.started.get(&test.id)?.as_deref().filter(|_| test.status == Status::Failed)?;
         match end {
             _ if end.contains("***Timeout") => Some(Status::TimedOut),
             _ if end.contains("***Exception") => Some(Status::Crashed),
@@ -243,13 +283,15 @@ impl Lines {
         }
     }
 
-    /// All that is known when CTest was stopped before it wrote its report.
+    /// The known results if CTest was stopped before it wrote its report.
     fn tests(&self, exit: Exit) -> Vec<Test> {
         let running = if exit == Exit::TimedOut { Status::TimedOut } else { Status::Crashed };
         let status = |end: &Option<String>| match end.as_deref() {
             None => running,
             Some(end) if end.starts_with("Passed") => Status::Passed,
-            Some(end) if end.contains("***Skipped") || end.contains("***Not Run") => Status::Skipped,
+            Some(end) if end.contains("***Skipped") || end.contains("***Not Run") => {
+                Status::Skipped
+            }
             Some(_) => Status::Failed,
         };
         self.started.iter().map(|(name, end)| Test::new(name, status(end))).collect()
@@ -262,36 +304,42 @@ fn started(line: &str) -> Option<(u32, &str)> {
     Some((number.trim().parse().ok()?, name))
 }
 
-/// The number of a test that ended, and what follows it.
+/// The number of a test that ended, and the rest of the line.
 fn ended(line: &str) -> Option<(u32, &str)> {
     let (_, rest) = line.split_once(" Test ")?;
     let (number, rest) = rest.trim_start().strip_prefix('#')?.split_once(": ")?;
     Some((number.trim().parse().ok()?, rest))
 }
 
-/// The programs that CTest's tests are.
+/// The programs that CTest runs as tests.
 #[derive(Default)]
 struct Programs {
     /// By the test's name.
     commands: BTreeMap<String, Vec<String>>,
     gtest: BTreeSet<String>,
     catch2: BTreeSet<String>,
-    /// GoogleTest's results, by the name of each program that came to its end, and then the test's.
+    /// GoogleTest's results, by the name of each completed program, then by test.
     results: BTreeMap<String, BTreeMap<String, Test>>,
 }
 
 impl Programs {
     fn read(captured: &Captured) -> Self {
-        let listed = captured.step_after(LIST).map(|step| Listed::read(&step.stdout)).unwrap_or_default();
+        let listed =
+            captured.step_after(LIST).map(|step| Listed::read(&step.stdout)).unwrap_or_default();
         let found = |library: &str| {
-            let words = captured.step_after(library).map(|step| String::from_utf8_lossy(&step.stdout).into_owned());
+            let words = captured
+                .step_after(library)
+                .map(|step| String::from_utf8_lossy(&step.stdout).into_owned());
             words.unwrap_or_default().lines().map(|path| built(path).to_owned()).collect()
         };
         let mut results: BTreeMap<String, BTreeMap<String, Test>> = BTreeMap::new();
         for (name, bytes) in captured.reports.iter().filter(|(name, _)| name.ends_with(".json")) {
             let stem = file_name(name).trim_end_matches(".json");
-            let Some(tests) = gtest_json::parse(bytes, |path| captured.relative(path)) else { continue };
-            // A file that exists is not written again: `calc_test.json` is followed by `calc_test_1.json`.
+            let Some(tests) = gtest_json::parse(bytes, |path| captured.relative(path)) else {
+                continue;
+            };
+            // GoogleTest does not overwrite a file: `calc_test.json` is followed by
+            // `calc_test_1.json`.
             for program in [stem, without_number(stem)] {
                 let known = results.entry(program.to_owned()).or_default();
                 tests.iter().for_each(|test| note(known, test));
@@ -301,8 +349,13 @@ impl Programs {
         Self { commands: tests.collect(), gtest: found(GTEST), catch2: found(CATCH2), results }
     }
 
-    /// What happened within a test of CTest's: itself, or the tests of GoogleTest's that it ran.
-    fn explain(&self, mut test: Test, output: Option<&junit::Kept>, captured: &Captured) -> Vec<Test> {
+    /// Expands a CTest test: the test itself, or the GoogleTest tests that it ran.
+    fn explain(
+        &self,
+        mut test: Test,
+        output: Option<&junit::Kept>,
+        captured: &Captured,
+    ) -> Vec<Test> {
         let none = Vec::new();
         let command = self.commands.get(&test.id).unwrap_or(&none);
         let program = built(command.first().map_or("", String::as_str));
@@ -317,17 +370,20 @@ impl Programs {
         if self.catch2.contains(program) {
             cpp::explain_catch2(&mut test, output, |path| captured.relative(path));
         } else if test.status.is_failure() && test.message.is_none() {
-            test.message = output.map(|output| bounded_tail(&output.tail)).filter(|words| !words.is_empty());
+            test.message =
+                output.map(|output| bounded_tail(&output.tail)).filter(|words| !words.is_empty());
         }
         vec![test]
     }
 
-    /// A program of GoogleTest's that came to its end has told of its tests.
+    /// The results of a GoogleTest program that ran to completion.
     fn within(&self, test: Test, command: &[String], program: &str) -> Vec<Test> {
         let filter = command.iter().find_map(|word| word.strip_prefix("--gtest_filter="));
         let one = filter.filter(|filter| !filter.contains(['*', '?', ':']));
         let results: Vec<&Test> = match one {
-            Some(one) => self.results.get(program).and_then(|results| results.get(one)).into_iter().collect(),
+            Some(one) => {
+                self.results.get(program).and_then(|results| results.get(one)).into_iter().collect()
+            }
             None => self.results.get(program).into_iter().flat_map(BTreeMap::values).collect(),
         };
         let lost = if test.status == Status::TimedOut { Status::TimedOut } else { Status::Crashed };
@@ -342,19 +398,19 @@ impl Programs {
             }
         };
         if test.status.is_failure() && !tests.iter().any(|test| test.status.is_failure()) {
-            // Its tests went well, and its process did not: a sanitizer, a destructor.
+            // The tests passed but the process failed, for example in a sanitizer or a destructor.
             tests.push(Test { status: test.status.max(Status::Errored), ..test });
         }
         tests
     }
 }
 
-/// A program's path below the build folder, of which CMake may know another name than we do.
+/// A program's path below the build folder. CMake may use another name for that folder.
 fn built(path: &str) -> &str {
     path.rsplit_once(BUILD_IN).map_or(path, |(_, below)| below)
 }
 
-/// Of two results for one test the worse holds.
+/// Keeps the worse of two results for one test.
 fn note(results: &mut BTreeMap<String, Test>, test: &Test) {
     let known = results.entry(test.id.clone()).or_insert_with(|| test.clone());
     if test.status > known.status {
@@ -369,7 +425,7 @@ fn without_number(stem: &str) -> &str {
     }
 }
 
-/// What `ctest --show-only=json-v1` says.
+/// Output of `ctest --show-only=json-v1`.
 #[derive(Default, Deserialize)]
 struct Listed {
     tests: Vec<ListedTest>,

@@ -1,9 +1,12 @@
-//! ExUnit, through our formatter `reporters/redgreen_exunit.exs`, which writes a stream; what did not compile, from the
-//! compiler's own lines. Both sides are changed together.
+//! ExUnit. Test results come from our formatter `reporters/redgreen_exunit.exs`, which writes a
+//! stream; compile errors come from the compiler's own lines. Change the formatter and this parser
+//! together.
 
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Step, Unable};
+use super::invoke::{
+    Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Step, Unable,
+};
 use super::{Framework, How, Process, file_name, identity};
 use crate::coverage::Format;
 use crate::format::bounded_head;
@@ -16,7 +19,7 @@ pub const FRAMEWORK: Framework = Framework {
     looks_for: "mix.exs",
     detect: |folder: &Folder| if folder.has("mix.exs") { Evidence::Sure } else { Evidence::None },
     reads: |_| false,
-    // The root of an umbrella runs its applications.
+    // A run in the root of an umbrella project runs its applications.
     reach: Reach::Tree,
     tools: &["elixir", "mix"],
     is_id: |id| split_id(id).is_some(),
@@ -29,16 +32,18 @@ pub const FRAMEWORK: Framework = Framework {
     litter: &["_build/"],
 };
 
-const REPORTER: Injected =
-    Injected { path: "redgreen_exunit.exs", text: include_str!("../../reporters/redgreen_exunit.exs") };
+const REPORTER: Injected = Injected {
+    path: "redgreen_exunit.exs",
+    text: include_str!("../../reporters/redgreen_exunit.exs"),
+};
 const STREAM: &str = "stream.jsonl";
 const COVERAGE: &str = "coverage.lcov";
 const COMPILE: &str = "compile";
-/// A tag that no test has: everything is left out, and named.
+/// A tag that no test has: mix then excludes all tests, and names them.
 const NO_TAG: &str = "redgreen_none";
 
 const SYNTAX: &[&str] = &["SyntaxError", "TokenMissingError", "MismatchedDelimiterError"];
-/// What the compiler says of something that is not there yet.
+/// Compiler messages about a missing symbol.
 const MISSING_SYMBOL: &[&str] = &[
     "undefined function",
     "undefined variable",
@@ -47,7 +52,7 @@ const MISSING_SYMBOL: &[&str] = &[
     "is undefined",
     "is not available",
 ];
-/// Before the place and the class of what stopped a file.
+/// Precedes the file and the class of a compile error.
 const COMPILATION: &str = "== Compilation error in file ";
 
 fn is_test_file(path: &str) -> bool {
@@ -55,7 +60,7 @@ fn is_test_file(path: &str) -> bool {
     path.ends_with("_test.exs") || (in_test && (path.ends_with(".exs") || path.ends_with(".ex")))
 }
 
-/// `CalcTest test adds`: the module, then the name.
+/// Splits `CalcTest test adds` into the module and the name.
 fn split_id(id: &str) -> Option<(&str, &str)> {
     let (module, name) = id.split_once(' ')?;
     let is_module = module.starts_with(|letter: char| letter.is_ascii_uppercase());
@@ -67,7 +72,8 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let (Some(elixir), Some(mix)) = (facts.tool("elixir"), facts.tool("mix")) else {
         return Err(Unable::Missing(Missing {
             what: "elixir is not installed".to_owned(),
-            evidence: "the project has a mix.exs, and no elixir with mix was found on PATH".to_owned(),
+            evidence: "the project has a mix.exs, and no elixir with mix was found on PATH"
+                .to_owned(),
             next: "install Elixir: https://elixir-lang.org/install.html".to_owned(),
         }));
     };
@@ -76,17 +82,23 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let call = match selection {
         Selection::All => call,
         Selection::Coverage => call.env("REDGREEN_COVERAGE", facts.scratch(COVERAGE)),
-        Selection::Files(paths) => call.args(paths.iter().filter(|path| path.ends_with("_test.exs")).cloned()),
+        Selection::Files(paths) => {
+            call.args(paths.iter().filter(|path| path.ends_with("_test.exs")).cloned())
+        }
         Selection::One(id) => {
             let name = split_id(id).map_or(id.as_str(), |(_, name)| name);
             call.args(["--only", &format!("test:{name}")])
         }
         Selection::List => call.args(["--only", NO_TAG]),
     };
-    let mut invocation =
-        Invocation::new("mix test", call.env("MIX_ENV", "test").env("REDGREEN_REPORT", facts.scratch(STREAM)));
+    let mut invocation = Invocation::new(
+        "mix test",
+        call.env("MIX_ENV", "test").env("REDGREEN_REPORT", facts.scratch(STREAM)),
+    );
     invocation.inject.push(REPORTER);
-    invocation.before.push(Step { name: COMPILE, call: Call::new([mix, "compile"]).env("MIX_ENV", "test") });
+    invocation
+        .before
+        .push(Step { name: COMPILE, call: Call::new([mix, "compile"]).env("MIX_ENV", "test") });
     invocation.reports.push(ReportAt::Scratch(STREAM.to_owned()));
     if *selection == Selection::Coverage {
         invocation.coverage = Some(CoverageAt::new(COVERAGE, Format::Lcov));
@@ -105,19 +117,29 @@ fn parse(captured: &Captured) -> Report {
         let stage = Stage::Build;
         add_unbuilt(&mut report, &text(&step.stdout, &step.stderr), captured, stage);
     } else if nothing_told && captured.exit == Exit::Code(1) {
-        add_unbuilt(&mut report, &text(&captured.stdout, &captured.stderr), captured, Stage::Collect);
+        add_unbuilt(
+            &mut report,
+            &text(&captured.stdout, &captured.stderr),
+            captured,
+            Stage::Collect,
+        );
     } else if bytes.is_none() && captured.exit == Exit::Code(0) {
-        // Mix found no file to load, and so nothing to report to.
+        // Mix found no test file, so the formatter never started.
         report.finished = true;
     }
     for line in stream.others.iter().filter(|line| line.event == "module") {
         let state = line.more.get("state").and_then(|state| state.as_str()).unwrap_or_default();
-        report.errors_outside.push(format!("{}: {}", line.id.as_deref().unwrap_or_default(), bounded_head(state)));
+        report.errors_outside.push(format!(
+            "{}: {}",
+            line.id.as_deref().unwrap_or_default(),
+            bounded_head(state)
+        ));
     }
     for mut test in stream.tests(captured.exit, status) {
         test.file = test.file.as_deref().map(|file| captured.relative(file));
         let told = stream.results.iter().find(|line| line.id.as_ref() == Some(&test.id));
-        let microseconds = told.and_then(|line| line.more.get("us")).and_then(serde_json::Value::as_f64);
+        let microseconds =
+            told.and_then(|line| line.more.get("us")).and_then(serde_json::Value::as_f64);
         test.duration_ms = microseconds.map(|microseconds| microseconds / 1000.0);
         report.tests.push(test);
     }
@@ -125,9 +147,10 @@ fn parse(captured: &Captured) -> Report {
     report
 }
 
-/// Each application of an umbrella has a start and an end of its own.
+/// Each application of an umbrella project writes its own start and finish events.
 fn has_finished(bytes: &[u8]) -> bool {
-    let count = |event: &str| stream::events::<Line>(bytes).filter(|line| line.event == event).count();
+    let count =
+        |event: &str| stream::events::<Line>(bytes).filter(|line| line.event == event).count();
     let starts = count("start");
     starts > 0 && starts == count("finish")
 }
@@ -147,14 +170,17 @@ fn text(stdout: &[u8], stderr: &[u8]) -> String {
     format!("{}\n{}", String::from_utf8_lossy(stdout), String::from_utf8_lossy(stderr))
 }
 
-/// What did not compile; when the compiler says nothing of a file, mix itself could not do what it was asked.
+/// Adds the compile errors. If the compiler names no file, mix itself failed.
 fn add_unbuilt(report: &mut Report, words: &str, captured: &Captured, stage: Stage) {
     for part in words.split(COMPILATION).skip(1) {
         let mut lines = part.lines();
         let file = lines.next().unwrap_or_default().trim_end_matches("==").trim();
         let told = lines.next().unwrap_or_default();
-        let class = told.strip_prefix("** (").and_then(|rest| rest.split(')').next()).unwrap_or_default();
-        let line = told.split_once(&format!("{file}:")).and_then(|(_, rest)| rest.split(':').next()?.parse().ok());
+        let class =
+            told.strip_prefix("** (").and_then(|rest| rest.split(')').next()).unwrap_or_default();
+        let line = told
+            .split_once(&format!("{file}:"))
+            .and_then(|(_, rest)| rest.split(':').next()?.parse().ok());
         // Newer compilers log each error before they give up on the file.
         let said = if told.contains("errors have been logged") { words } else { told };
         report.load_errors.push(LoadError {

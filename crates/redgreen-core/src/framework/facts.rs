@@ -1,20 +1,22 @@
-//! What is known of a project before anything runs. The program looks; the rows decide from what it saw.
+//! Facts about a project before anything runs. The program collects them, and the framework rows
+//! decide from them.
 
-/// One folder of a project that may have tests of its own: the root, or a package below it.
+/// A folder of a project that can have its own tests: the root, or a package below it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folder {
-    /// From the project's root, with `/`; empty for the root itself.
+    /// Path from the project root, with `/`; empty for the root.
     pub path: String,
-    /// Paths within the folder, with `/`: its own files, and those of the folders in [`LISTED_FOLDERS`].
+    /// Paths within the folder, with `/`: its own files, and those of the folders in
+    /// [`LISTED_FOLDERS`].
     pub files: Vec<String>,
-    /// The text of those files that some row reads, as far as they exist.
+    /// The text of the existing files that some row reads.
     pub texts: Vec<(String, String)>,
 }
 
-/// The folders whose files detection wants to see beside a folder's own.
+/// Subfolders whose files detection also sees.
 pub const LISTED_FOLDERS: &[&str] = &["tests", "test", "spec", "__tests__", ".config"];
 
-/// A folder below the root is looked at when it holds one of these.
+/// Detection looks at a folder below the root only if it contains one of these.
 pub const MANIFESTS: &[&str] = &[
     "pom.xml",
     "build.gradle",
@@ -35,22 +37,23 @@ pub const MANIFESTS: &[&str] = &[
     "CMakeLists.txt",
 ];
 
-/// How sure a folder makes us of a framework.
+/// How certain it is that a folder uses a framework.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
     None,
-    /// The language's manifest, which many a project of another language has too (a linter's `pyproject.toml`).
+    /// The language's manifest, which projects in other languages often have too (a linter's
+    /// `pyproject.toml`).
     Likely,
     /// The framework's own configuration, or tests.
     Sure,
 }
 
-/// How far one run of a framework goes.
+/// How far one run of a framework reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// A run in a folder also runs what lies below: packages there need none of their own.
+    /// A run also covers the packages below the folder, so they need no run of their own.
     Tree,
-    /// Each package is run by itself.
+    /// Each package needs its own run.
     Package,
 }
 
@@ -58,17 +61,19 @@ pub enum Reach {
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     pub folder: Folder,
-    /// Where the folder is on this machine.
+    /// The absolute path of the folder.
     pub root: String,
-    /// A fresh folder outside the worktree that only we can read; gone after the run.
+    /// A new private folder outside the worktree; deleted after the run.
     pub scratch: String,
-    /// Of the tools a row names, those that exist, and where. A plain name was looked for on PATH; one with a `/` in
-    /// the folder and in those above it up to the project's root; one that begins with [`ACTIVE_ENVIRONMENT`] in the
-    /// virtual environment that is active in the user's shell.
+    /// The existing tools among those that a row names, with their paths. A plain name is looked up
+    /// on PATH. A name with a `/` is looked up in the folder and its parents up to the project
+    /// root. A name that starts with [`ACTIVE_ENVIRONMENT`] is looked up in the virtual environment
+    /// that is active in the user's shell.
     pub tools: Vec<(String, String)>,
-    /// Folders that an interpreter imports the project's own code from, for it is installed as editable.
+    /// Folders from which an interpreter imports the project's own code, because it is installed as
+    /// editable.
     pub imports: Vec<String>,
-    /// The text of the files that were chosen, as far as they can be read.
+    /// The text of the selected files that can be read.
     pub chosen: Vec<(String, String)>,
 }
 
@@ -87,24 +92,28 @@ impl Folder {
         self.text(path).is_some_and(|text| text.contains(words))
     }
 
-    /// A path of the folder as a path of the project.
+    /// Converts a path within the folder to a path within the project.
     pub fn within(&self, path: &str) -> String {
         if self.path.is_empty() { path.to_owned() } else { format!("{}/{path}", self.path) }
     }
 
-    /// A path of the project as a path of the folder.
+    /// Converts a path within the project to a path within the folder.
     pub fn inside<'a>(&self, path: &'a str) -> Option<&'a str> {
-        if self.path.is_empty() { Some(path) } else { path.strip_prefix(&self.path)?.strip_prefix('/') }
+        if self.path.is_empty() {
+            Some(path)
+        } else {
+            path.strip_prefix(&self.path)?.strip_prefix('/')
+        }
     }
 }
 
 impl Facts {
-    /// Where a tool is, if it exists.
+    /// The path of a tool, if it exists.
     pub fn tool(&self, name: &str) -> Option<&str> {
         self.tools.iter().find(|(known, _)| known == name).map(|(_, path)| path.as_str())
     }
 
-    /// The first of several tools that exists.
+    /// The first of these tools that exists.
     pub fn first_tool(&self, names: &[&str]) -> Option<&str> {
         names.iter().find_map(|name| self.tool(name))
     }

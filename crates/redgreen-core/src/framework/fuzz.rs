@@ -1,5 +1,5 @@
-//! Every framework against runs that no runner leaves behind: each row reads damaged captures of every runner, its own
-//! among them, and projects whose manifests are damaged. Deterministic. A new row is driven without a word here.
+//! Feeds broken runs to every framework. Each row reads damaged captures of every runner, including
+//! its own, and projects with damaged manifests. Deterministic. New rows are covered automatically.
 
 use std::iter::repeat_n;
 
@@ -13,9 +13,10 @@ use crate::format::fuzz::{Random, damaged};
 use crate::format::{MESSAGE_BYTES_MAX, junit};
 use crate::report::{Exit, Outcome, Report};
 
-/// Larger captures say nothing that smaller ones do not.
+/// Larger captures cover no additional cases.
 const CAPTURE_BYTES_MAX: usize = 16 << 10;
-const EXITS: &[Exit] = &[Exit::Code(0), Exit::Code(1), Exit::Signal(9), Exit::TimedOut, Exit::NotStarted];
+const EXITS: &[Exit] =
+    &[Exit::Code(0), Exit::Code(1), Exit::Signal(9), Exit::TimedOut, Exit::NotStarted];
 const SELECTIONS: &[fn(&str) -> Selection] = &[
     |_| Selection::All,
     |_| Selection::List,
@@ -33,7 +34,7 @@ fn captures() -> Vec<Captured> {
     all.filter(|captured| size(captured) <= CAPTURE_BYTES_MAX).collect()
 }
 
-/// A run in which something is not as the runner left it.
+/// A copy of a run with random damage.
 fn damage(whole: &Captured, random: &mut Random) -> Captured {
     let mut captured = whole.clone();
     if random.below(4) == 0 {
@@ -46,9 +47,14 @@ fn damage(whole: &Captured, random: &mut Random) -> Captured {
         2 => captured.reports.clear(),
         3 => {
             let (exit, stdout) = (captured.exit, damaged(&whole.stdout, random));
-            captured.steps.push(StepEnd { name: "build".to_owned(), exit, stdout, stderr: whole.stderr.clone() });
+            captured.steps.push(StepEnd {
+                name: "build".to_owned(),
+                exit,
+                stdout,
+                stderr: whole.stderr.clone(),
+            });
         }
-        // What one run wrote under the name that another looks for.
+        // Output of one run under the file name that another parser looks for.
         4 => captured.reports.push(("stream.jsonl".to_owned(), damaged(&whole.stdout, random))),
         _ => {
             let at = random.below(captured.reports.len());
@@ -62,25 +68,33 @@ fn damage(whole: &Captured, random: &mut Random) -> Captured {
     captured
 }
 
-/// What holds for every report, whatever it was read from.
+/// Checks the invariants of every report, whatever its source.
 #[track_caller]
 fn is_sound(report: &Report, from: &str) {
     let messages = report.tests.iter().filter_map(|test| test.message.as_deref());
     let texts = messages.chain(report.load_errors.iter().map(|error| error.message.as_str()));
-    let longest = texts.chain(report.errors_outside.iter().map(String::as_str)).map(str::len).max().unwrap_or_default();
+    let longest = texts
+        .chain(report.errors_outside.iter().map(String::as_str))
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
     assert!(longest <= 2 * MESSAGE_BYTES_MAX, "{from}: kept {longest} bytes of one text");
     if report.outcome == Outcome::Passed {
         let failing = report.tests.iter().any(|test| test.status.is_failure());
         assert!(report.finished && report.exit == Exit::Code(0) && !failing, "{from}: {report:?}");
     }
-    assert!(junit::parse(junit::write(report).as_bytes()).complete, "{from}: written as XML, it cannot be read");
+    assert!(
+        junit::parse(junit::write(report).as_bytes()).complete,
+        "{from}: the report cannot be read back from XML"
+    );
     let text = serde_json::to_string(report).unwrap();
-    let again: Report = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{from}: {error}: {text}"));
+    let again: Report =
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{from}: {error}: {text}"));
     assert_eq!(again.outcome, report.outcome, "{from}");
 }
 
 #[test]
-fn no_run_is_too_broken_to_be_read() {
+fn parsers_survive_damaged_runs() {
     let captures = captures();
     for row in FRAMEWORKS {
         let How::Process(process) = &row.how else { continue };
@@ -94,29 +108,34 @@ fn no_run_is_too_broken_to_be_read() {
 }
 
 #[test]
-fn no_report_of_a_command_is_too_broken_to_be_read() {
-    for format in [Format::Junit, Format::Tap, Format::GoJson, Format::JestJson, Format::MochaJson] {
+fn command_parsers_survive_damaged_reports() {
+    for format in [Format::Junit, Format::Tap, Format::GoJson, Format::JestJson, Format::MochaJson]
+    {
         let command = Command::new("make test", Some("*"), Some(format)).unwrap();
         let mut random = Random::new(0xc0de);
-        captures().iter().for_each(|whole| is_sound(&command.parse(&damage(whole, &mut random)), "command"));
+        captures()
+            .iter()
+            .for_each(|whole| is_sound(&command.parse(&damage(whole, &mut random)), "command"));
     }
 }
 
 #[test]
-fn no_build_or_test_binary_is_too_broken_to_be_read() {
+fn cargo_parsers_survive_damaged_output() {
     let mut random = Random::new(0xca60);
     for whole in captures().iter().flat_map(|whole| repeat_n(whole, 2)) {
         let exit = EXITS[random.below(EXITS.len())];
-        let (bytes, log) = (damaged(&whole.stdout, &mut random), damaged(&whole.stdout, &mut random));
-        let seen = || libtest::Seen { exit, stdout: &bytes, cut: whole.stderr.is_empty() };
+        let (bytes, log) =
+            (damaged(&whole.stdout, &mut random), damaged(&whole.stdout, &mut random));
+        let seen = || libtest::LibtestOutput { exit, stdout: &bytes, cut: whole.stderr.is_empty() };
         build::parse_packages(&bytes);
-        let binaries = vec![libtest::parse("demo", seen(), &log), libtest::parse_doc("demo/doc", seen())];
+        let binaries =
+            vec![libtest::parse("demo", seen(), &log), libtest::parse_doc("demo/doc", seen())];
         let built = build::parse(&bytes, &String::from_utf8_lossy(&whole.stderr), exit);
         is_sound(&cargo::report(built, binaries), "cargo");
     }
 }
 
-/// What manifests and configurations say, in a form that some row reads.
+/// Contents of manifests and configurations that some row reads.
 const TEXTS: &[&str] = &[
     r#"{"name":"x","scripts":{"test":"vitest run"},"devDependencies":{"vitest":"^3","jest":"29","mocha":"*"},"type":"module"}"#,
     "[tool.pytest.ini_options]\ntestpaths = [\"tests\"]\n[project]\nname = \"x\"\ndependencies = [\"pytest\"]\n",
@@ -131,9 +150,16 @@ const TEXTS: &[&str] = &[
 ];
 
 #[test]
-fn no_project_is_too_broken_to_be_looked_at() {
+fn detection_survives_damaged_projects() {
     let mut random = Random::new(0xf01d);
-    let extra = ["tests/test_a.py", "a.test.js", "spec/a_spec.rb", "test/a.bats", "tests/ATest.php", "test/a_test.exs"];
+    let extra = [
+        "tests/test_a.py",
+        "a.test.js",
+        "spec/a_spec.rb",
+        "test/a.bats",
+        "tests/ATest.php",
+        "test/a_test.exs",
+    ];
     let files: Vec<String> = MANIFESTS.iter().chain(&extra).map(|&name| name.to_owned()).collect();
     for text in TEXTS.iter().flat_map(|text| repeat_n(text, 40)) {
         let text = String::from_utf8_lossy(&damaged(text.as_bytes(), &mut random)).into_owned();
@@ -143,11 +169,12 @@ fn no_project_is_too_broken_to_be_looked_at() {
         for row in FRAMEWORKS {
             let How::Process(process) = &row.how else { continue };
             (row.detect)(&folder);
-            let tools = row.tools.iter().map(|name| ((*name).to_owned(), format!("/bin/{name}"))).collect();
+            let tools =
+                row.tools.iter().map(|name| ((*name).to_owned(), format!("/bin/{name}"))).collect();
             let (root, scratch) = ("/project".to_owned(), "/scratch".to_owned());
             let facts = Facts { folder: folder.clone(), root, scratch, tools, ..Facts::default() };
             for selection in SELECTIONS {
-                // Names of tests come from reports, which may say anything.
+                // Test names come from reports, which can contain anything.
                 (process.invoke)(&facts, &selection(&text)).ok();
             }
             (row.is_id)(&text);

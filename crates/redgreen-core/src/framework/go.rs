@@ -1,4 +1,4 @@
-//! go test, read from its JSON events; what did not compile, from the compiler's own lines.
+//! Runs `go test` and reads its JSON events. Compile errors come from the compiler's own lines.
 
 use std::collections::BTreeMap;
 
@@ -19,32 +19,35 @@ pub const FRAMEWORK: Framework = Framework {
     looks_for: MANIFEST,
     detect,
     reads: |path| path == MANIFEST,
-    // `./...` ends where another go.mod begins.
+    // `./...` stops at the next go.mod.
     reach: Reach::Package,
     tools: &["go"],
     is_id: |id| split_id(id).is_some_and(|(_, test)| test.split('/').next().is_some_and(is_name)),
     read: read_id,
     is_test_file: |path| path.ends_with("_test.go") || in_testdata(path),
-    is_runner_config: |path| matches!(file_name(path), "go.mod" | "go.sum" | "go.work" | "go.work.sum"),
+    is_runner_config: |path| {
+        matches!(file_name(path), "go.mod" | "go.sum" | "go.work" | "go.work.sum")
+    },
     litter: &["*.test", "*.prof"],
 };
 
 const MANIFEST: &str = "go.mod";
-/// How the names of what `go test` runs begin.
+/// Prefixes of the functions that `go test` runs.
 const TEST_NAMES: &[&str] = &["Test", "Example", "Fuzz"];
-/// Ahead of the run: the path and the folder of each module, because reports name packages, not folders.
+/// A step before the run that lists the path and the folder of each module, because reports name
+/// packages, not folders.
 const MODULES: &str = "modules";
 const TEST_FILES: &str = "**/*_test.go";
 const COVERAGE_FILE: &str = "cover.out";
 
-/// Mistakes that a test file makes all by itself: whatever the code is, it does not compile.
-const ITS_OWN: &[&str] = &["not used", "redeclared"];
-/// The exception of a test that a panic ended.
+/// Errors of the test file itself: it does not compile, whatever the code under test is.
+const OWN_ERRORS: &[&str] = &["not used", "redeclared"];
+/// The exception name of a test that panicked.
 pub(crate) const PANIC: &str = "panic";
-/// What Go says of a test that wanted to end the process itself.
+/// Go's message about a test that tried to exit the process.
 const EXITED: &str = "unexpected call to os.Exit";
-/// Where the compiler stops telling; it is wrong with nothing.
-const NO_MORE: &str = "too many errors";
+/// Printed when the compiler stops reporting; not an error itself.
+const TOO_MANY_ERRORS: &str = "too many errors";
 const SYNTAX: &[&str] = &["syntax error", "missing ','", "illegal character", "not terminated"];
 const EXPECTED: &str = "expected ";
 
@@ -64,18 +67,23 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
             next: "install Go: https://go.dev/dl".to_owned(),
         }));
     };
-    // Without -count=1 old results are replayed. Vet is a linter: its findings are not a failure to compile.
+    // Without -count=1 go replays cached results. Vet is a linter: its findings are not compile
+    // errors.
     let call = Call::new([go, "test", "-json", "-count=1", "-vet=off"]);
     let mut invocation = Invocation::new("go test", Call::default());
-    invocation.before.push(Step { name: MODULES, call: Call::new([go, "list", "-m", "-f", "{{.Path}} {{.Dir}}"]) });
-    // Go tells of no test where it is written.
+    invocation.before.push(Step {
+        name: MODULES,
+        call: Call::new([go, "list", "-m", "-f", "{{.Path}} {{.Dir}}"]),
+    });
+    // Go does not report where a test is defined.
     invocation.reports.push(ReportAt::Source(TEST_FILES));
     invocation.call = match selection {
         Selection::All => call.args(["./..."]),
-        // Go compiles packages; a file alone would be a package of its own.
+        // Go compiles packages; a single file would become a package of its own.
         Selection::Files(paths) => {
             let functions = functions_of(&facts.chosen, paths);
-            let run = functions.map(|names| ["-run".to_owned(), format!("^({})$", names.join("|"))]);
+            let run =
+                functions.map(|names| ["-run".to_owned(), format!("^({})$", names.join("|"))]);
             call.args(run.into_iter().flatten()).args(packages_of(paths))
         }
         Selection::One(id) => {
@@ -96,14 +104,14 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     Ok(invocation)
 }
 
-/// The path that a module gives itself; those of its packages, and of the files in a cover profile, begin with it.
+/// The path of a module. Paths of its packages, and of files in a cover profile, start with it.
 fn module(manifest: &str) -> Option<&str> {
     let path = manifest.lines().find_map(|line| line.trim_start().strip_prefix("module "))?;
     path.split_whitespace().next().map(|path| path.trim_matches('"'))
 }
 
-/// The tests of some files. `None` where that cannot be told: a file without tests may hold what others use, and methods
-/// are the tests of a suite that is started elsewhere.
+/// The tests of some files. `None` if they cannot be determined: a file without tests may contain
+/// helpers for others, and methods are tests of a suite that is started elsewhere.
 fn functions_of(chosen: &[(String, String)], paths: &[String]) -> Option<Vec<String>> {
     let is_test = |name: &str| TEST_NAMES.iter().any(|start| name.starts_with(start));
     let mut names = Vec::new();
@@ -112,10 +120,13 @@ fn functions_of(chosen: &[(String, String)], paths: &[String]) -> Option<Vec<Str
         let known = names.len();
         for function in text.lines().filter_map(|line| line.strip_prefix("func ")) {
             let (is_method, function) = match function.strip_prefix('(') {
-                Some(method) => (true, method.split_once(") ").map_or("", |(_, function)| function)),
+                Some(method) => {
+                    (true, method.split_once(") ").map_or("", |(_, function)| function))
+                }
                 None => (false, function),
             };
-            let name = function.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()?;
+            let name =
+                function.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()?;
             match is_test(name) {
                 true if is_method => return None,
                 true => names.push(name.to_owned()),
@@ -140,12 +151,13 @@ fn packages_of(paths: &[String]) -> Vec<String> {
     packages
 }
 
-/// Whether two tests are run by one process, which a panic ends for both.
+/// Whether two tests run in the same process. A panic ends both.
 pub(crate) fn share_a_process(one: &str, other: &str) -> bool {
     package_of(one).is_some_and(|package| package_of(other) == Some(package))
 }
 
-/// `example.com/demo.TestT/one_two` is package `example.com/demo` and test `TestT/one_two`.
+/// Splits `example.com/demo.TestT/one_two` into package `example.com/demo` and test
+/// `TestT/one_two`.
 fn split_id(id: &str) -> Option<(&str, &str)> {
     let starts = TEST_NAMES.iter().flat_map(|name| id.match_indices(name)).map(|(at, _)| at);
     let at = starts.filter(|&at| id.get(..at).is_some_and(|before| before.ends_with('.'))).min()?;
@@ -154,11 +166,12 @@ fn split_id(id: &str) -> Option<(&str, &str)> {
 
 fn read_id(id: &str) -> Identity<'_> {
     let (package, test) = split_id(id).unwrap_or(("", id));
-    let (function, case) = test.split_once('/').map_or((test, None), |(function, case)| (function, Some(case)));
+    let (function, case) =
+        test.split_once('/').map_or((test, None), |(function, case)| (function, Some(case)));
     Identity::of(Home::Package(package), vec![function], case)
 }
 
-/// Each level of subtests is a pattern of its own.
+/// Go expects a separate pattern for each level of subtests.
 fn pattern(test: &str) -> String {
     let quoted = |name: &str| {
         let special = |letter: char| r"\.+*?()|[]{}^$".contains(letter);
@@ -185,7 +198,7 @@ pub(super) fn parse(captured: &Captured) -> Report {
     }
     let unbuilt = unbuilt(&stream);
     if !unbuilt.is_empty() && unbuilt.iter().all(|package| package.starts_with('.')) {
-        // The pattern matched nothing that could be built: no module, no such folder.
+        // The pattern matched nothing that can be built: there is no module or no such folder.
         report.decided = Some(Outcome::UsageError);
     }
     if !unbuilt.is_empty() {
@@ -194,7 +207,8 @@ pub(super) fn parse(captured: &Captured) -> Report {
     }
     add_tests(&mut report, &stream, &places, captured.exit);
     let ended = stream.packages.values().all(|package| package.end.is_some());
-    report.finished = ended && !captured.cut && (!stream.packages.is_empty() || !unbuilt.is_empty());
+    report.finished =
+        ended && !captured.cut && (!stream.packages.is_empty() || !unbuilt.is_empty());
     let failed = stream.packages.values().any(|package| package.end == Some(End::Fail));
     if failed && unbuilt.is_empty() && !report.tests.iter().any(|test| test.status.is_failure()) {
         let words = stream.packages.values().find(|package| package.end == Some(End::Fail));
@@ -205,7 +219,7 @@ pub(super) fn parse(captured: &Captured) -> Report {
     report
 }
 
-/// The packages that were not built or not even loaded.
+/// The packages that failed to build or to load.
 fn unbuilt(stream: &Stream) -> Vec<String> {
     let plain = stream.plain.iter().filter_map(|line| {
         let (package, why) = line.strip_prefix("FAIL\t")?.split_once(' ')?;
@@ -218,27 +232,31 @@ fn unbuilt(stream: &Stream) -> Vec<String> {
     plain.chain(events.map(|(name, _)| name.clone())).collect()
 }
 
-/// One for each line of the compiler's, or for each package when it says nothing that can be placed.
+/// One error for each compiler line, or for each package if no line names a place.
 fn load_errors(stream: &Stream, captured: &Captured, unbuilt: &[String]) -> Vec<LoadError> {
     let mut texts: Vec<String> = stream.build_output.values().cloned().collect();
     if texts.is_empty() {
         texts.push(String::from_utf8_lossy(&captured.stderr).into_owned());
     }
     let mut errors: Vec<LoadError> = Vec::new();
-    for error in texts.iter().flat_map(|text| text.lines()).filter_map(|line| compiler_error(captured, line)) {
+    for error in
+        texts.iter().flat_map(|text| text.lines()).filter_map(|line| compiler_error(captured, line))
+    {
         if !errors.contains(&error) {
             errors.push(error);
         }
     }
     if errors.is_empty() {
         let words = texts.concat();
-        let of_package = |package: &String| load_error(Some(package.clone()), None, kind_of(&words), &words);
+        let of_package =
+            |package: &String| load_error(Some(package.clone()), None, kind_of(&words), &words);
         errors = unbuilt.iter().map(of_package).collect();
     }
     errors
 }
 
-/// `./calc_test.go:5:9: undefined: Subtract`, sometimes after `vet: ` or without a column.
+/// Parses `./calc_test.go:5:9: undefined: Subtract`, which can start with `vet: ` or have no
+/// column.
 fn compiler_error(captured: &Captured, line: &str) -> Option<LoadError> {
     let line = line.strip_prefix("vet: ").unwrap_or(line);
     let (file, rest) = line.split_once(".go:")?;
@@ -246,24 +264,30 @@ fn compiler_error(captured: &Captured, line: &str) -> Option<LoadError> {
     let number = number.parse().ok()?;
     let column = rest.split_once(": ").filter(|(column, _)| column.parse::<u32>().is_ok());
     let words = column.map_or(rest, |(_, words)| words);
-    if words == NO_MORE {
+    if words == TOO_MANY_ERRORS {
         return None;
     }
     let file = captured.relative(&format!("{file}.go"));
     Some(load_error(Some(file), Some(number), kind_of(words), words))
 }
 
-fn load_error(file: Option<String>, line: Option<u32>, kind: LoadErrorKind, words: &str) -> LoadError {
+fn load_error(
+    file: Option<String>,
+    line: Option<u32>,
+    kind: LoadErrorKind,
+    words: &str,
+) -> LoadError {
     LoadError { stage: Stage::Build, file, line, kind, code: None, message: bounded_head(words) }
 }
 
-/// The compiler gives no codes, and words its findings anew from version to version. What is neither a mistake of form nor
-/// one of the file alone is a demand on other code: a name, a field, a parameter, a type.
+/// The compiler has no error codes and changes its wording between versions. Errors that are
+/// neither syntax errors nor errors of the file itself are demands on other code: a name, a field,
+/// a parameter, a type.
 fn kind_of(words: &str) -> LoadErrorKind {
     let says = |known: &[&str]| known.iter().any(|word| words.contains(word));
     if words.starts_with(EXPECTED) || says(SYNTAX) {
         LoadErrorKind::Syntax
-    } else if says(ITS_OWN) {
+    } else if says(OWN_ERRORS) {
         LoadErrorKind::Other
     } else {
         LoadErrorKind::MissingSymbol
@@ -271,12 +295,13 @@ fn kind_of(words: &str) -> LoadErrorKind {
 }
 
 fn add_tests(report: &mut Report, stream: &Stream, places: &Places, exit: Exit) {
-    // A test with subtests says nothing of its own, unless it failed and none of them did.
+    // A test with subtests is reported only if it failed and none of its subtests did.
     let mut worst_below: BTreeMap<(&str, &str), Status> = BTreeMap::new();
     for test in &stream.tests {
         let mut name = test.name.as_str();
         while let Some((parent, _)) = name.rsplit_once('/') {
-            let worst = worst_below.entry((test.package.as_str(), parent)).or_insert(Status::Passed);
+            let worst =
+                worst_below.entry((test.package.as_str(), parent)).or_insert(Status::Passed);
             *worst = (*worst).max(status(test, exit));
             name = parent;
         }
@@ -312,8 +337,10 @@ fn status(test: &GoTest, exit: Exit) -> Status {
 fn described(test: &GoTest, status: Status, places: &Places) -> Test {
     let mut shown = Test::new(format!("{}.{}", test.package, test.name), status);
     shown.duration_ms = test.seconds.map(|seconds| seconds * 1000.0);
-    // Go's own way of failing at once: it counts the test as failed, and ends the process.
-    let panicked = test.panic == Some(Panic::Panic) && test.ends == [End::Fail] && !test.output.contains(EXITED);
+    // A panic counts the test as failed and ends the process.
+    let panicked = test.panic == Some(Panic::Panic)
+        && test.ends == [End::Fail]
+        && !test.output.contains(EXITED);
     shown.exception = panicked.then(|| PANIC.to_owned());
     let folder = places.modules.folder_of(&test.package);
     let in_folder = |folder: &str, file: &str| match folder {
@@ -326,9 +353,10 @@ fn described(test: &GoTest, status: Status, places: &Places) -> Test {
         let words = if test.error.is_empty() { &test.output } else { &test.error };
         shown.message = Some(bounded_head(words)).filter(|words| !words.is_empty());
         let place = words.lines().find_map(place).or_else(|| words.lines().find_map(frame));
-        let place = place.map(|(file, line)| (in_folder(folder.as_deref().unwrap_or_default(), file), line));
+        let place = place
+            .map(|(file, line)| (in_folder(folder.as_deref().unwrap_or_default(), file), line));
         shown.line = match (place, home) {
-            // A helper of another file says so of itself; the test is where it begins.
+            // A helper in another file reports its own place; use the start of the test instead.
             (Some((file, _)), Some((known, line))) if file != known => Some(line),
             (None, Some((_, line))) => Some(line),
             (Some((file, line)), _) if folder.is_some() => {
@@ -341,13 +369,13 @@ fn described(test: &GoTest, status: Status, places: &Places) -> Test {
     shown
 }
 
-/// Where tests are.
+/// Where tests are defined.
 struct Places {
     modules: Modules,
     written: Vec<Written>,
 }
 
-/// A function of a test file.
+/// A function in a test file.
 struct Written {
     folder: String,
     name: String,
@@ -356,7 +384,7 @@ struct Written {
 }
 
 impl Places {
-    /// The file and the line of a test, of which a subtest is a part.
+    /// The file and the line of a test. Subtests share those of their test.
     fn home(&self, folder: &str, test: &str) -> Option<(&str, u32)> {
         let name = test.split('/').next().unwrap_or(test);
         let known = self.written.iter().find(|one| one.folder == folder && one.name == name)?;
@@ -364,13 +392,16 @@ impl Places {
     }
 }
 
-/// The functions that are written where a line begins, as gofmt has it.
+/// The functions that start at the beginning of a line, as gofmt formats them.
 fn written(captured: &Captured) -> Vec<Written> {
     let mut all = Vec::new();
     for (path, bytes) in captured.reports.iter().filter(|(path, _)| path.ends_with("_test.go")) {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for (line, text) in (1..).zip(String::from_utf8_lossy(bytes).lines()) {
-            let Some((name, _)) = text.strip_prefix("func ").and_then(|rest| rest.split_once('(')) else { continue };
+            let Some((name, _)) = text.strip_prefix("func ").and_then(|rest| rest.split_once('('))
+            else {
+                continue;
+            };
             if TEST_NAMES.iter().any(|start| name.starts_with(start)) {
                 let (folder, file, name) = (folder.to_owned(), path.clone(), name.to_owned());
                 all.push(Written { folder, name, file, line });
@@ -389,7 +420,7 @@ fn is_name(text: &str) -> bool {
     text.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
 }
 
-/// `    calc_test.go:20: words`: the file's name alone, in the folder of its package.
+/// Parses `    calc_test.go:20: words`: only the file name, in the folder of its package.
 fn place(line: &str) -> Option<(&str, u32)> {
     let (name, rest) = line.trim_start().split_once(".go:")?;
     let (number, _) = rest.split_once(':')?;
@@ -398,7 +429,7 @@ fn place(line: &str) -> Option<(&str, u32)> {
     (!file.contains([' ', '/'])).then_some((file, number.parse().ok()?))
 }
 
-/// `\t/project/calc_test.go:20 +0x1b`: where the stack of a panic leaves the test.
+/// Parses `\t/project/calc_test.go:20 +0x1b`: the frame of the test in the stack of a panic.
 fn frame(line: &str) -> Option<(&str, u32)> {
     let (path, rest) = line.strip_prefix('\t')?.split_once("_test.go:")?;
     let start = line.len() - rest.len() - "_test.go:".len() - path.rsplit('/').next()?.len();
@@ -406,13 +437,14 @@ fn frame(line: &str) -> Option<(&str, u32)> {
     Some((line.get(start..line.len() - rest.len() - 1)?, number.parse().ok()?))
 }
 
-/// The modules of the project: path and folder from where the run started.
+/// The modules of the project: path and folder, relative to where the run started.
 struct Modules(Vec<(String, String)>);
 
 impl Modules {
     fn read(captured: &Captured) -> Self {
         let step = captured.steps.iter().find(|step| step.name == MODULES);
-        let text = step.map(|step| String::from_utf8_lossy(&step.stdout).into_owned()).unwrap_or_default();
+        let text =
+            step.map(|step| String::from_utf8_lossy(&step.stdout).into_owned()).unwrap_or_default();
         let module = |line: &str| {
             let (path, folder) = line.split_once(' ')?;
             let inside = folder.strip_prefix(captured.root.as_str())?;
@@ -432,7 +464,7 @@ impl Modules {
     }
 }
 
-/// `-list` prints the names package by package, as output of the package.
+/// `-list` prints the names of each package as output of that package.
 fn list(captured: &Captured) -> Vec<String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
@@ -442,7 +474,10 @@ fn list(captured: &Captured) -> Vec<String> {
     }
     let printed = stream::events::<Printed>(&captured.stdout);
     let is_test = |line: &Printed| TEST_NAMES.iter().any(|name| line.output.starts_with(name));
-    printed.filter(is_test).map(|line| format!("{}.{}", line.package, line.output.trim_end())).collect()
+    printed
+        .filter(is_test)
+        .map(|line| format!("{}.{}", line.package, line.output.trim_end()))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
-//! JUnit by Gradle, read from the XML that its task `test` writes for each class. The build is a step of its own.
+//! JUnit with Gradle, read from the XML that its `test` task writes for each class. The build is a
+//! separate step.
 //!
-//! A test that ends its process with success leaves a report without it and a build that succeeded: only the ids that
-//! were there before tell.
+//! A test that exits its process with success is missing from the report, and the build still
+//! succeeds. Only a comparison with earlier ids reveals it.
 
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable};
+use super::invoke::{
+    Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable,
+};
 use super::java::listing::Chosen;
 use super::{Framework, How, Process, file_name, java};
 use crate::coverage::Format;
@@ -24,13 +27,18 @@ pub const FRAMEWORK: Framework = Framework {
     read: java::read_id,
     is_test_file: java::is_test_file,
     is_runner_config: |path| {
-        let in_gradle = path.starts_with("gradle/") || path.contains("/gradle/wrapper/") || path.contains("buildSrc/");
+        let in_gradle = path.starts_with("gradle/")
+            || path.contains("/gradle/wrapper/")
+            || path.contains("buildSrc/");
         let name = file_name(path);
         let script = name.ends_with(".gradle") || name.ends_with(".gradle.kts");
-        let known = matches!(name, "gradle.properties" | "gradlew" | "gradlew.bat" | "junit-platform.properties");
+        let known = matches!(
+            name,
+            "gradle.properties" | "gradlew" | "gradlew.bat" | "junit-platform.properties"
+        );
         in_gradle || script || known
     },
-    // Not every folder `build`: it may be a package.
+    // Not every `build` folder: it may be a Java package.
     litter: &[
         ".gradle/",
         ".kotlin/",
@@ -46,15 +54,15 @@ pub const FRAMEWORK: Framework = Framework {
 /// Compiles the code and its tests.
 const BUILD: &str = "testClasses";
 const REPORTS: &str = "**/build/test-results/*/TEST-*.xml";
-/// What a module's reports are below.
+/// The folder of a module's reports.
 const BUILT_IN: &str = "build/test-results/";
 
 const SCRIPTS: &[&str] = &["build.gradle", "build.gradle.kts"];
-/// What JaCoCo writes where the project has it; it would add to the counts of an older run.
+/// JaCoCo's report, if the project uses it, and its counts, to which a new run would add.
 const LINES: &str = "**/build/reports/jacoco/**/*.xml";
 const COUNTS: &str = "**/build/jacoco/*.exec";
-/// By itself JaCoCo's plugin writes no XML. Where it is told too early, it overrules; how it is told has changed its name
-/// with Gradle 7.
+/// JaCoCo's plugin writes no XML by default. It overrides a setting that is made too early, and
+/// Gradle 7 renamed the setting.
 const WITH_XML: Injected = Injected {
     path: "xml.gradle",
     text: "gradle.projectsEvaluated { rootProject.allprojects { tasks.withType(JacocoReport) { report ->
@@ -63,9 +71,15 @@ const WITH_XML: Injected = Injected {
 } } }
 ",
 };
-/// With these in it a build says which tests the task `test` runs; without, all that are there.
-const CHOOSES: &[&str] = &["filter", "include ", "include(", "exclude", "Tags", "Categories", "srcDir", "enabled"];
-const CHOSEN: Chosen = Chosen { builds: &["**/build.gradle", "**/build.gradle.kts"], words: CHOOSES, is_run: |_| true };
+/// A build with one of these words selects the tests of the `test` task. Without them, all tests
+/// run.
+const CHOOSES: &[&str] =
+    &["filter", "include ", "include(", "exclude", "Tags", "Categories", "srcDir", "enabled"];
+const CHOSEN: Chosen = Chosen {
+    builds: &["**/build.gradle", "**/build.gradle.kts"],
+    words: CHOOSES,
+    is_run: |_| true,
+};
 
 fn detect(folder: &Folder) -> Evidence {
     let names = ["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"];
@@ -76,7 +90,8 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let Some(program) = facts.first_tool(FRAMEWORK.tools) else {
         return Err(Unable::Missing(Missing {
             what: "Gradle is not installed".to_owned(),
-            evidence: "the project has a Gradle build, and neither ./gradlew nor gradle was found".to_owned(),
+            evidence: "the project has a Gradle build, and neither ./gradlew nor gradle was found"
+                .to_owned(),
             next: "install Gradle: https://gradle.org/install".to_owned(),
         }));
     };
@@ -86,26 +101,34 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         Selection::Files(paths) => paths.iter().map(|path| java::class_of(path)).collect(),
         Selection::One(id) => vec![pattern(id)],
         Selection::List if CHOOSES.iter().any(|words| says(words)) => {
-            return Err(Unable::Unsupported("the build chooses the tests, which their sources do not tell"));
+            return Err(Unable::Unsupported(
+                "the build selects its tests, so they cannot be listed from the sources",
+            ));
         }
         Selection::List => return Ok(java::listing::invocation(&CHOSEN)),
         Selection::Coverage if !says("jacoco") => {
-            return Err(Unable::Unsupported("no coverage tool: the build does not apply the plugin jacoco"));
+            return Err(Unable::Unsupported(
+                "no coverage tool: the build does not apply the plugin jacoco",
+            ));
         }
         Selection::Coverage => Vec::new(),
     };
-    // With a daemon the tests would not be our children, and could outlive the time limit.
+    // With a daemon the tests would not be our child processes and could outlive the time limit.
     let call = Call::new([program, "--no-daemon", "--console=plain"]);
     let mut invocation = Invocation::new("gradle test", Call::default());
     invocation.before.push(Step { name: BUILD, call: call.clone().args([BUILD]) });
-    // A task that is up to date, or whose results are in a cache, would run no test. A module that fails does not keep
-    // the others from running.
+    // A task that is up to date or cached would run no test. A failing module must not stop the
+    // others.
     let call = call.args(["--rerun-tasks", "--continue", "test"]);
     invocation.call = call.args(tests.iter().flat_map(|test| ["--tests", test]));
     invocation.reports.push(ReportAt::Tree(REPORTS));
     if *selection == Selection::Coverage {
         invocation.inject.push(WITH_XML);
-        invocation.call = invocation.call.args(["jacocoTestReport", "--init-script", &facts.scratch(WITH_XML.path)]);
+        invocation.call = invocation.call.args([
+            "jacocoTestReport",
+            "--init-script",
+            &facts.scratch(WITH_XML.path),
+        ]);
         invocation.stale.extend([Stale::Always(LINES), Stale::Always(COUNTS)]);
         invocation.coverage = Some(CoverageAt::in_modules(LINES, Format::Jacoco, "build/"));
     }
@@ -116,7 +139,7 @@ fn list(captured: &Captured) -> Vec<String> {
     java::listing::list(captured, &CHOSEN)
 }
 
-/// The rounds of one method are run together.
+/// All invocations of one parameterized method run together.
 fn pattern(id: &str) -> String {
     match java::class_and_method(id) {
         (class, None) => class.to_owned(),
@@ -137,17 +160,19 @@ fn parse(captured: &Captured) -> Report {
     } else if !has_reports {
         report.finished = true;
     } else if words.contains(ENDED_EARLY) {
-        // A process of a module's ended in the middle of a class, which then has no report.
+        // The process of a module ended in the middle of a class, which then has no report.
         report.finished = false;
     }
     report.conclude();
     report
 }
 
-/// What Gradle says when a test's process did not come to its end.
+/// Gradle's message about a test process that ended early.
 const ENDED_EARLY: &str = "> Process 'Gradle Test Executor";
-/// What it says when there was nothing to run: by a filter, or, since version 9, at all.
-const NOTHING: &[&str] = &["> No tests found for given includes", "did not discover any tests to execute"];
+/// Gradle's messages when nothing ran: because of a filter or, since version 9, because there are
+/// no tests.
+const NOTHING: &[&str] =
+    &["> No tests found for given includes", "did not discover any tests to execute"];
 
 fn without_reports(report: &mut Report, captured: &Captured, failed: Option<&str>, words: &str) {
     report.load_errors = java::diagnostics(captured, words);
@@ -156,17 +181,23 @@ fn without_reports(report: &mut Report, captured: &Captured, failed: Option<&str
         return;
     }
     match failed {
-        Some(_) if NOTHING.iter().any(|nothing| words.contains(nothing)) => report.decided = Some(Outcome::NoTests),
+        Some(_) if NOTHING.iter().any(|nothing| words.contains(nothing)) => {
+            report.decided = Some(Outcome::NoTests);
+        }
         Some(_) => report.finished = false,
-        // The build file, a dependency, a flag: it did not come to building.
+        // A bad build file, dependency or flag: the build did not start.
         None => report.decided = Some(Outcome::UsageError),
     }
     report.errors_outside.push(bounded_tail(words));
 }
 
-/// Of `Execution failed for task ':core:compileTestJava'.` the last part.
+/// Returns the last part of the task in `Execution failed for task ':core:compileTestJava'.`
 fn failed_task(words: &str) -> Option<&str> {
-    let path = words.lines().find_map(|line| line.strip_prefix("Execution failed for task '"))?.split('\'').next()?;
+    let path = words
+        .lines()
+        .find_map(|line| line.strip_prefix("Execution failed for task '"))?
+        .split('\'')
+        .next()?;
     path.rsplit(':').next()
 }
 

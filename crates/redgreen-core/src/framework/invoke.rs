@@ -1,60 +1,61 @@
-//! How a framework is started, as data: the program performs it and hands back what it [`Captured`](super::captured).
+//! Describes how to start a framework, as data. The program executes it and returns what it
+//! [`Captured`](super::captured).
 
 use super::captured::Captured;
 use crate::coverage::Format;
 use crate::syntax::glob;
 
-/// What of a suite to run.
+/// Which tests of a suite to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Selection {
     All,
-    /// Paths relative to the folder, with `/`. In Rust also examples in documentation, as [`super::cargo::example`]
-    /// names them: they are never run for a path alone.
+    /// Paths relative to the folder, with `/`. For Rust also doc tests, as
+    /// [`super::cargo::example`] names them: a path alone never runs them.
     Files(Vec<String>),
-    /// A test by the id a report gave it.
+    /// A test, by the id from a report.
     One(String),
-    /// No test is run; the runner names those it would run.
+    /// Runs no test; the runner lists the tests it would run.
     List,
-    /// All, with the lines they reach.
+    /// All tests, with line coverage.
     Coverage,
 }
 
 /// One run of a framework.
 #[derive(Clone, Debug)]
 pub struct Invocation {
-    /// Without words nothing is started: what is to be read is there already.
+    /// If it has no words, nothing is started: the results already exist.
     pub call: Call,
-    /// Where the runner is to be told more than can be said before it was built.
+    /// Additional arguments that are known only after the build.
     pub choice: Option<Choice>,
-    /// The command as a person would type it.
+    /// The command as a user would type it.
     pub shown: String,
-    /// Files to write into the scratch folder beforehand.
+    /// Files to write into the scratch folder before the run.
     pub inject: Vec<Injected>,
-    /// What an older run left in the worktree and this one would believe: removed before it.
+    /// Files of an earlier run that this run would read. They are removed first.
     pub stale: Vec<Stale>,
-    /// Builds and preparations; the first that fails ends the run.
+    /// Builds and preparations. The first failure ends the run.
     pub before: Vec<Step>,
-    /// Conversions of what the run left behind, and what it left out; how they ended is the parser's to judge.
+    /// Steps that convert or complete the results. The parser decides what their exit means.
     pub after: Vec<Step>,
     pub reports: Vec<ReportAt>,
     pub coverage: Option<CoverageAt>,
-    /// Tell what is not installed from a runner that wrote nothing.
+    /// Distinguish a missing installation from a runner that wrote nothing.
     pub probes: Vec<Probe>,
 }
 
-/// What of the tests to run, as the steps before the run tell.
+/// Selects the tests to run from the output of the steps before the run.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// The files that the user named.
     pub files: Vec<String>,
-    /// The arguments that choose the tests in those files.
+    /// Returns the arguments that select the tests in those files.
     pub args: fn(&Captured, &[String]) -> Vec<String>,
 }
 
-/// A program with its arguments and what is added to its environment, which is scrubbed.
+/// A program with its arguments and additions to its scrubbed environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Call {
-    /// The program first.
+    /// The program comes first.
     pub words: Vec<String>,
     pub env: Vec<(String, String)>,
 }
@@ -66,63 +67,68 @@ pub struct Step {
     pub call: Call,
 }
 
-/// A reporter of ours: what the runner loads to tell us, line by line, what it does.
+/// One of our reporters. The runner loads it, and it reports each event as a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Injected {
-    /// From the scratch folder, with `/`.
+    /// Relative to the scratch folder, with `/`.
     pub path: &'static str,
-    /// What begins with `#!` can be started. [`SCRATCH`] stands for the scratch folder.
+    /// Text that starts with `#!` is made executable. [`SCRATCH`] is replaced by the scratch
+    /// folder.
     pub text: &'static str,
 }
 
 pub const SCRATCH: &str = "@SCRATCH@";
 
-/// Where a report will be.
+/// The location of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReportAt {
-    /// A file of the scratch folder: fresh by nature.
+    /// A file in the scratch folder, which is always new.
     Scratch(String),
-    /// Files of the scratch folder, by a pattern as in [`ReportAt::Tree`].
+    /// Files in the scratch folder, by a pattern as in [`ReportAt::Tree`].
     ScratchTree(&'static str),
-    /// Files of the worktree, for runners that cannot be told where to write: `*` matches within a name, `**` any
-    /// folders. Those that exist are removed before the run, so that none is of an older one.
+    /// Files in the worktree, for runners whose output path cannot be set: `*` matches within a
+    /// name, `**` any folders. Existing matches are removed before the run, so that no old report
+    /// is read.
     Tree(&'static str),
-    /// Files of the worktree that no run writes, to be read: sources.
+    /// Files in the worktree that the run does not write, such as sources.
     Source(&'static str),
-    /// Files of the worktree whose pattern is the user's, and may match more than reports: none is removed, and those
-    /// that the run did not write are left out.
+    /// Files in the worktree that match a pattern of the user. It can match more than reports, so
+    /// nothing is removed, and files that the run did not write are ignored.
     Fresh(String),
 }
 
-/// Files of the worktree by a pattern as in [`ReportAt::Tree`].
+/// Files in the worktree, by a pattern as in [`ReportAt::Tree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stale {
     Always(&'static str),
-    /// Python's bytecode. The interpreter compares whole seconds and sizes, and so takes that of an older source for
-    /// the new one's; what was written well after its source last changed is the new one's, and saves compiling it.
+    /// Python's bytecode. The interpreter compares sizes and whole seconds only, so it can mistake
+    /// the bytecode of an older source for current. Bytecode written well after the last change of
+    /// its source is current and stays, which saves compiling it again.
     Bytecode(&'static str),
 }
 
 /// A coverage report in the scratch folder, or one in each module of the worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoverageAt {
-    /// With `built_in` a pattern as in [`ReportAt::Tree`].
+    /// A pattern as in [`ReportAt::Tree`] if `built_in` is set.
     pub file: String,
     pub format: Format,
-    /// What its paths begin with in place of the folder.
+    /// The prefix that its paths have in place of the folder.
     pub below: Option<String>,
-    /// The folder of a module that its report is in, if it is not in the scratch folder; its paths are from the module.
+    /// The folder of a module that contains its report, if it is not in the scratch folder. Paths
+    /// in the report are then relative to the module.
     pub built_in: Option<&'static str>,
 }
 
-/// Run when not one report was written: if it fails, the answer is not a report but that something is missing.
+/// Runs if no report was written. If the probe fails, something is not installed, and that is
+/// reported instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     pub call: Call,
     pub missing: Missing,
 }
 
-/// Something a person has to install.
+/// Something that the user has to install.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missing {
     pub what: String,
@@ -131,11 +137,11 @@ pub struct Missing {
     pub next: String,
 }
 
-/// Why there is no invocation.
+/// The reason why there is no invocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unable {
     Missing(Missing),
-    /// The runner has no such thing, and nothing is broken.
+    /// The runner does not support this; nothing is broken.
     Unsupported(&'static str),
 }
 
@@ -194,8 +200,12 @@ pub fn matches(pattern: &str, path: &str) -> bool {
 fn parts_match(pattern: &[&str], path: &[&str]) -> bool {
     match (pattern, path) {
         ([], []) => true,
-        (["**", rest @ ..], _) => (0..=path.len()).any(|skip| parts_match(rest, path.get(skip..).unwrap_or_default())),
-        ([part, rest @ ..], [name, names @ ..]) => glob::matches(part, name) && parts_match(rest, names),
+        (["**", rest @ ..], _) => {
+            (0..=path.len()).any(|skip| parts_match(rest, path.get(skip..).unwrap_or_default()))
+        }
+        ([part, rest @ ..], [name, names @ ..]) => {
+            glob::matches(part, name) && parts_match(rest, names)
+        }
         _ => false,
     }
 }
@@ -216,7 +226,10 @@ mod tests {
         ] {
             assert_eq!(matches(surefire, path), expected, "{path}");
         }
-        assert!(matches("**/build/test-results/*/TEST-*.xml", "build/test-results/test/TEST-a.xml"));
+        assert!(matches(
+            "**/build/test-results/*/TEST-*.xml",
+            "build/test-results/test/TEST-a.xml"
+        ));
         assert!(!matches("a*a", "a") && matches("a*a", "aba"));
     }
 }

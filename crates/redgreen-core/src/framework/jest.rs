@@ -1,4 +1,4 @@
-//! jest, read from the stream of our `reporters/redgreen-jest.cjs`. Both sides are changed together.
+//! Runs jest and reads the stream of our `reporters/redgreen-jest.cjs`. Change both together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,17 +27,21 @@ pub const FRAMEWORK: Framework = Framework {
     litter: javascript::LITTER,
 };
 
-pub(super) const PACKAGE: Package =
-    Package { name: "jest", configs: &["jest.config.", "jest.setup."], bin: "node_modules/.bin/jest" };
+pub(super) const PACKAGE: Package = Package {
+    name: "jest",
+    configs: &["jest.config.", "jest.setup."],
+    bin: "node_modules/.bin/jest",
+};
 
 const REPORTER: Injected =
     Injected { path: "redgreen-jest.cjs", text: include_str!("../../reporters/redgreen-jest.cjs") };
 
-/// Settings of the project that would leave tests out are overruled. Without a test, jest would end before its reporters
-/// are done.
-const OPTIONS: &[&str] = &["--testLocationInResults", "--ci", "--no-bail", "--no-watchman", "--passWithNoTests"];
+/// Override project settings that would skip tests. Without tests, jest would exit before its
+/// reporters finish.
+const OPTIONS: &[&str] =
+    &["--testLocationInResults", "--ci", "--no-bail", "--no-watchman", "--passWithNoTests"];
 
-/// A pattern that no name matches: files are loaded, and no test of theirs is run.
+/// A pattern that matches no name: files are loaded, but none of their tests run.
 const NO_NAME: &str = "(?!)";
 
 fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
@@ -48,17 +52,30 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         Selection::Files(paths) => call.args(["--coverage=false", "--runTestsByPath"]).args(paths),
         Selection::One(id) => {
             let (file, name) = javascript::split_id(id).unwrap_or(("", id));
-            let call = call.args(["--coverage=false", "--runTestsByPath", file, "-t", &javascript::pattern(name)]);
+            let call = call.args([
+                "--coverage=false",
+                "--runTestsByPath",
+                file,
+                "-t",
+                &javascript::pattern(name),
+            ]);
             javascript::only(call, name)
         }
         Selection::List => call.args(["--coverage=false", "-t", NO_NAME]),
         Selection::Coverage => {
-            let folder = format!("--coverageDirectory={}", facts.scratch(javascript::COVERAGE_FOLDER));
-            // A threshold is the project's affair: here lines are counted.
-            call.args(["--coverage", "--coverageReporters=lcovonly", &folder, "--coverageThreshold={}"])
+            let folder =
+                format!("--coverageDirectory={}", facts.scratch(javascript::COVERAGE_FOLDER));
+            // This run only counts lines, so the project's coverage threshold does not apply.
+            call.args([
+                "--coverage",
+                "--coverageReporters=lcovonly",
+                &folder,
+                "--coverageThreshold={}",
+            ])
         }
     };
-    let mut invocation = javascript::invocation("jest", call, facts, &[javascript::SHARED, REPORTER]);
+    let mut invocation =
+        javascript::invocation("jest", call, facts, &[javascript::SHARED, REPORTER]);
     if *selection == Selection::Coverage {
         javascript::add_coverage(&mut invocation);
     }
@@ -67,7 +84,10 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
 
 fn parse(captured: &Captured) -> Report {
     let mut stream = javascript::stream(captured);
-    stream.focused = stream.started.iter().any(|line| line.more.get("mode").and_then(Value::as_str) == Some("only"));
+    stream.focused = stream
+        .started
+        .iter()
+        .any(|line| line.more.get("mode").and_then(Value::as_str) == Some("only"));
     settle(&mut stream);
     let mut report = javascript::report(captured, FRAMEWORK.name, &stream);
     if stream.files.iter().any(is_absent) {
@@ -77,8 +97,8 @@ fn parse(captured: &Captured) -> Report {
     report
 }
 
-/// What is said of a file's tests at its end is the last word: an error that was thrown after a test had ended, and
-/// tests that were left out, are only there. Of a test that was run again, the last result is kept.
+/// The results at the end of a file are final. Only they contain errors thrown after a test ended,
+/// and the tests that were left out. For a test that ran several times, the last result counts.
 fn settle(stream: &mut Stream) {
     let mut told: BTreeMap<Option<String>, BTreeMap<Option<String>, Vec<Line>>> = BTreeMap::new();
     for line in stream.results.drain(..) {
@@ -90,7 +110,11 @@ fn settle(stream: &mut Stream) {
         let mut told = told.remove(&file.file).unwrap_or_default();
         for last in tests.iter_mut().rev() {
             last.file.clone_from(&file.file);
-            match told.get_mut(&last.id).and_then(Vec::pop).filter(|line| line.outcome == last.outcome) {
+            match told
+                .get_mut(&last.id)
+                .and_then(Vec::pop)
+                .filter(|line| line.outcome == last.outcome)
+            {
                 Some(line) => *last = line,
                 None => last.message = first_message(last),
             }
@@ -106,11 +130,16 @@ fn first_message(last: &Line) -> Option<String> {
     last.more.get("messages")?.as_array()?.first()?.as_str().map(str::to_owned)
 }
 
-/// A file that was to be run and does not exist.
+/// Whether the error is that a selected test file does not exist.
 fn is_absent(line: &Line) -> bool {
     let file = line.file.as_deref().unwrap_or_default();
-    let fault = line.error.as_ref().filter(|fault| fault.code.as_ref().and_then(Value::as_str) == Some("ENOENT"));
-    fault.and_then(|fault| fault.message.as_deref()).is_some_and(|words| words.ends_with(&format!("open '{file}'")))
+    let error = line
+        .error
+        .as_ref()
+        .filter(|error| error.code.as_ref().and_then(Value::as_str) == Some("ENOENT"));
+    error
+        .and_then(|error| error.message.as_deref())
+        .is_some_and(|words| words.ends_with(&format!("open '{file}'")))
 }
 
 fn list(captured: &Captured) -> Vec<String> {

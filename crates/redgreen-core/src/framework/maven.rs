@@ -1,9 +1,11 @@
-//! JUnit by Maven, read from the XML that surefire writes for each class. The build is a step of its own, and what
-//! remains to be told without a report is told by the name of the goal that failed.
+//! JUnit with Maven, read from the XML that surefire writes for each class. The build is a separate
+//! step. Without reports, the name of the failed goal tells the outcome.
 
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Call, CoverageAt, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable};
+use super::invoke::{
+    Call, CoverageAt, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable,
+};
 use super::java::listing::Chosen;
 use super::{Framework, How, Process, file_name, java};
 use crate::coverage::Format;
@@ -23,9 +25,13 @@ pub const FRAMEWORK: Framework = Framework {
     is_test_file: java::is_test_file,
     is_runner_config: |path| {
         let in_mvn = path.starts_with(".mvn/") || path.contains("/.mvn/");
-        in_mvn || matches!(file_name(path), "pom.xml" | "mvnw" | "mvnw.cmd" | "junit-platform.properties")
+        in_mvn
+            || matches!(
+                file_name(path),
+                "pom.xml" | "mvnw" | "mvnw.cmd" | "junit-platform.properties"
+            )
     },
-    // Not every folder `target`: it may be a package.
+    // Not every `target` folder: it may be a Java package.
     litter: &[
         "**/target/classes/",
         "**/target/test-classes/",
@@ -37,28 +43,32 @@ pub const FRAMEWORK: Framework = Framework {
     ],
 };
 
-/// Compiles the code and its tests; the phases before it are part of it.
+/// Compiles the code and its tests, including the earlier phases.
 const BUILD: &str = "test-compile";
 const REPORTS: &str = "**/target/surefire-reports/TEST-*.xml";
-/// What a module's reports are below.
+/// The folder of a module's reports.
 const BUILT_IN: &str = "target/surefire-reports/";
-/// A filter that matches nothing, in one module or in all, is no failure of the build. The names are those of surefire
-/// 2 and 3.
-const NOTHING_IS_NO_FAILURE: &[&str] = &["-DfailIfNoTests=false", "-Dsurefire.failIfNoSpecifiedTests=false"];
+/// A filter that matches nothing, in one module or in all, must not fail the build. The names are
+/// those of surefire 2 and 3.
+const ALLOW_NO_TESTS: &[&str] =
+    &["-DfailIfNoTests=false", "-Dsurefire.failIfNoSpecifiedTests=false"];
 
-/// What JaCoCo writes where the project has it; it would add to the counts of an older run.
+/// JaCoCo's plugin and report, if the project uses it, and its counts, to which a new run would
+/// add.
 const JACOCO: &str = "jacoco-maven-plugin";
 const LINES: &str = "**/target/site/jacoco/jacoco.xml";
 const COUNTS: &str = "**/target/jacoco.exec";
-/// With these in it a pom.xml says which tests surefire runs; without, the names of classes do.
-const CHOOSES: &[&str] = &["<include", "<exclude", "<groups>", "<excludedGroups>", "<testSourceDirectory>", "<skip"];
+/// A pom.xml with one of these words selects the tests that surefire runs. Without them, class
+/// names decide.
+const CHOOSES: &[&str] =
+    &["<include", "<exclude", "<groups>", "<excludedGroups>", "<testSourceDirectory>", "<skip"];
 const CHOSEN: Chosen = Chosen { builds: &["**/pom.xml"], words: CHOOSES, is_run };
 
 fn detect(folder: &Folder) -> Evidence {
     let says = |words: &str| folder.says("pom.xml", words);
     match folder.has("pom.xml") {
         false => Evidence::None,
-        // The modules of a parent that names no framework itself are run with it.
+        // A parent that names no framework itself still runs its modules.
         true if says("junit") || says("<modules>") => Evidence::Sure,
         true => Evidence::Likely,
     }
@@ -74,23 +84,29 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     };
     let test = match selection {
         Selection::All => None,
-        Selection::Files(paths) => Some(paths.iter().map(|path| java::class_of(path)).collect::<Vec<_>>().join(",")),
+        Selection::Files(paths) => {
+            Some(paths.iter().map(|path| java::class_of(path)).collect::<Vec<_>>().join(","))
+        }
         Selection::One(id) => Some(pattern(id)),
         Selection::List if CHOOSES.iter().any(|words| facts.folder.says("pom.xml", words)) => {
-            return Err(Unable::Unsupported("the pom.xml chooses the tests, which their sources do not tell"));
+            return Err(Unable::Unsupported(
+                "the pom.xml selects its tests, so they cannot be listed from the sources",
+            ));
         }
         Selection::List => return Ok(java::listing::invocation(&CHOSEN)),
         Selection::Coverage if !facts.folder.says("pom.xml", JACOCO) => {
-            return Err(Unable::Unsupported("no coverage tool: the pom.xml does not name jacoco-maven-plugin"));
+            return Err(Unable::Unsupported(
+                "no coverage tool: the pom.xml does not name jacoco-maven-plugin",
+            ));
         }
         Selection::Coverage => None,
     };
-    // A module that fails does not keep those from running that do not depend on it.
+    // A failing module must not stop the modules that do not depend on it.
     let call = Call::new([program, "--batch-mode", "-Dstyle.color=never", "--fail-at-end"]);
     let mut invocation = Invocation::new("mvn test", Call::default());
     invocation.before.push(Step { name: BUILD, call: call.clone().args(["--quiet", BUILD]) });
     let chosen = test.map(|test| format!("-Dtest={test}"));
-    let lenient: &[&str] = if chosen.is_some() { NOTHING_IS_NO_FAILURE } else { &[] };
+    let lenient: &[&str] = if chosen.is_some() { ALLOW_NO_TESTS } else { &[] };
     invocation.call = call.args(["test"]).args(chosen).args(lenient.iter().copied());
     invocation.reports.push(ReportAt::Tree(REPORTS));
     if *selection == Selection::Coverage {
@@ -101,16 +117,18 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     Ok(invocation)
 }
 
-/// By itself surefire runs classes with these names.
+/// Surefire's default class names.
 fn is_run(class: &str) -> bool {
-    class.starts_with("Test") || ["Test", "Tests", "TestCase"].iter().any(|ending| class.ends_with(ending))
+    class.starts_with("Test")
+        || ["Test", "Tests", "TestCase"].iter().any(|ending| class.ends_with(ending))
 }
 
 fn list(captured: &Captured) -> Vec<String> {
     java::listing::list(captured, &CHOSEN)
 }
 
-/// The rounds of one method are run together: a repeated one is `adds[1]` to JUnit 4 and `adds` to JUnit 5.
+/// All invocations of one method run together: a repeated method is `adds[1]` in JUnit 4 and `adds`
+/// in JUnit 5.
 fn pattern(id: &str) -> String {
     match java::class_and_method(id) {
         (class, None) => class.to_owned(),
@@ -130,16 +148,22 @@ fn parse(captured: &Captured) -> Report {
         without_reports(&mut report, captured, failed, &words);
     } else if !has_reports {
         report.finished = true;
-    } else if failed.is_some_and(|goal| goal.is_surefire()) && !report.tests.iter().any(|test| test.status.is_failure())
+    } else if failed.is_some_and(|goal| goal.is_surefire())
+        && !report.tests.iter().any(|test| test.status.is_failure())
     {
-        // A process of surefire's ended in the middle of a class, which then has no report.
+        // A surefire process ended in the middle of a class, which then has no report.
         report.finished = false;
     }
     report.conclude();
     report
 }
 
-fn without_reports(report: &mut Report, captured: &Captured, failed: Option<Goal<'_>>, words: &str) {
+fn without_reports(
+    report: &mut Report,
+    captured: &Captured,
+    failed: Option<Goal<'_>>,
+    words: &str,
+) {
     report.load_errors = java::diagnostics(captured, words);
     let compiler = failed.is_some_and(|goal| goal.is_compiler());
     if !report.load_errors.is_empty() || compiler {
@@ -150,19 +174,24 @@ fn without_reports(report: &mut Report, captured: &Captured, failed: Option<Goal
         Some(goal) if goal.says("No tests ") => report.decided = Some(Outcome::NoTests),
         Some(goal) if goal.says("There was a timeout") => report.decided = Some(Outcome::TimedOut),
         Some(_) => report.finished = false,
-        // The project itself, a dependency, a flag: it did not come to building.
+        // A bad project, dependency or flag: the build did not start.
         None => report.decided = Some(Outcome::UsageError),
     }
     report.errors_outside.push(bounded_tail(failed.map_or(words, |goal| goal.0)));
 }
 
-/// Maven's own last word: `[ERROR] Failed to execute goal GROUP:PLUGIN:VERSION:GOAL (…) on project …: words`.
+/// Maven's final error: `[ERROR] Failed to execute goal GROUP:PLUGIN:VERSION:GOAL (…) on project …:
+/// words`.
 #[derive(Clone, Copy)]
 struct Goal<'a>(&'a str);
 
 impl<'a> Goal<'a> {
     fn that_failed(words: &'a str) -> Option<Self> {
-        words.lines().rev().find_map(|line| line.strip_prefix("[ERROR] Failed to execute goal ")).map(Self)
+        words
+            .lines()
+            .rev()
+            .find_map(|line| line.strip_prefix("[ERROR] Failed to execute goal "))
+            .map(Self)
     }
 
     fn name(self) -> &'a str {

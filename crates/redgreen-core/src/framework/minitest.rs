@@ -1,5 +1,5 @@
-//! minitest, which has no structured report of its own: our `reporters/redgreen_minitest.rb` runs it and writes a
-//! stream. Both sides are changed together.
+//! minitest has no structured report, so our `reporters/redgreen_minitest.rb` runs it and writes a
+//! stream. Change both together.
 
 use super::captured::Captured;
 use super::facts::{Evidence, Facts, Folder, Reach};
@@ -24,14 +24,16 @@ pub const FRAMEWORK: Framework = Framework {
     litter: &[],
 };
 
-const REPORTER: Injected =
-    Injected { path: "redgreen_minitest.rb", text: include_str!("../../reporters/redgreen_minitest.rb") };
+const REPORTER: Injected = Injected {
+    path: "redgreen_minitest.rb",
+    text: include_str!("../../reporters/redgreen_minitest.rb"),
+};
 const STREAM: &str = "stream.jsonl";
-/// Our reporter's code for a file that does not exist.
+/// Our reporter's exit code for a file that does not exist.
 const DECIDES: &[(i32, Outcome)] = &[(2, Outcome::UsageError)];
-/// The event with the ids that will be run: a choice by name has been made.
+/// The event with the ids that will run, after selection by name.
 const CHOSEN: &str = "chosen";
-/// What a project that means minitest says somewhere.
+/// Words that identify a project that uses minitest.
 const NAMES: &[&str] = &["minitest", "Minitest", "rails/test_help"];
 
 fn detect(folder: &Folder) -> Evidence {
@@ -67,7 +69,8 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         Selection::One(id) => call.args(["--one", id]),
         Selection::List => call.args(["--list"]),
     };
-    let mut invocation = Invocation::new("minitest", call.env("REDGREEN_REPORT", facts.scratch(STREAM)));
+    let mut invocation =
+        Invocation::new("minitest", call.env("REDGREEN_REPORT", facts.scratch(STREAM)));
     invocation.inject.push(REPORTER);
     invocation.reports.push(ReportAt::Scratch(STREAM.to_owned()));
     if *selection == Selection::Coverage {
@@ -99,8 +102,8 @@ fn parse(captured: &Captured) -> Report {
         report.decided = Some(Outcome::UsageError);
     }
     if bytes.is_some_and(<[u8]>::is_empty) && failed {
-        // Ruby loads every file before the first word of a run.
-        report.load_errors.push(told_on_stderr(captured));
+        // Ruby loads all files before the run reports its first event.
+        report.load_errors.push(load_error_on_stderr(captured));
     }
     report.load_errors.extend(stream.load_errors.iter().map(|line| load_error(line, captured)));
     for mut test in stream.tests(captured.exit, status) {
@@ -135,7 +138,7 @@ fn load_error(line: &Line, captured: &Captured) -> LoadError {
     }
 }
 
-fn told_on_stderr(captured: &Captured) -> LoadError {
+fn load_error_on_stderr(captured: &Captured) -> LoadError {
     let message = bounded_head(&String::from_utf8_lossy(&captured.stderr));
     let (stage, kind) = (Stage::Collect, LoadErrorKind::Other);
     LoadError { stage, file: None, line: None, kind, code: None, message }

@@ -1,5 +1,6 @@
-//! mocha, read from the stream of our `reporters/redgreen-mocha.cjs`. Both sides are changed together. All files are
-//! loaded into one process before the first test: one that does not load ends the run, and only stderr says why.
+//! Runs mocha and reads the stream of our `reporters/redgreen-mocha.cjs`. Change both together.
+//! Mocha loads all files into one process before the first test. A file that does not load ends the
+//! run, and only stderr has the reason.
 
 use super::captured::Captured;
 use super::facts::{Facts, Reach};
@@ -25,26 +26,35 @@ pub const FRAMEWORK: Framework = Framework {
     litter: javascript::LITTER,
 };
 
-pub(super) const PACKAGE: Package = Package { name: "mocha", configs: &[".mocharc."], bin: "node_modules/.bin/mocha" };
+pub(super) const PACKAGE: Package =
+    Package { name: "mocha", configs: &[".mocharc."], bin: "node_modules/.bin/mocha" };
 
-const REPORTER: Injected =
-    Injected { path: "redgreen-mocha.cjs", text: include_str!("../../reporters/redgreen-mocha.cjs") };
+const REPORTER: Injected = Injected {
+    path: "redgreen-mocha.cjs",
+    text: include_str!("../../reporters/redgreen-mocha.cjs"),
+};
 
-/// The files whose tests are wanted, one a line.
+/// The files whose tests are selected, one per line.
 const FILES: &str = "REDGREEN_FILES";
 
-/// Mocha itself does not count lines.
+/// Mocha itself does not measure coverage.
 const C8: Package = Package { name: "c8", configs: &[], bin: "node_modules/.bin/c8" };
 
-/// Settings of the project that would leave tests out, or run none, are overruled. A whole trace has whole paths.
-const OPTIONS: &[&str] =
-    &["--full-trace", "--no-parallel", "--no-bail", "--no-watch", "--no-forbid-only", "--no-forbid-pending"];
+/// Override project settings that would skip tests or run none. A full trace has absolute paths.
+const OPTIONS: &[&str] = &[
+    "--full-trace",
+    "--no-parallel",
+    "--no-bail",
+    "--no-watch",
+    "--no-forbid-only",
+    "--no-forbid-pending",
+];
 
-/// How mocha words an end before the first test that is not the fault of a file.
+/// Mocha's messages about an early end that no test file caused.
 const ENDS: &[(&str, Outcome)] =
     &[("No test files found", Outcome::NoTests), ("forbidden by --forbid-", Outcome::UsageError)];
 
-/// How it begins to tell of a file that could not be loaded.
+/// Precedes the error of a file that could not be loaded.
 const LOADING: &str = "Exception during run:";
 
 fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
@@ -53,24 +63,28 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         Selection::Coverage => covered(facts)?.args(mocha.words),
         Selection::All | Selection::Files(_) | Selection::One(_) | Selection::List => mocha,
     };
-    let call = call.args(["--reporter", &facts.scratch(REPORTER.path)]).args(OPTIONS.iter().copied());
+    let call =
+        call.args(["--reporter", &facts.scratch(REPORTER.path)]).args(OPTIONS.iter().copied());
     let call = match selection {
         Selection::List => call.args(["--dry-run"]),
         Selection::All | Selection::Coverage => call.args(["--no-dry-run"]),
-        Selection::Files(paths) => call.args(["--no-dry-run"]).args(paths).env(FILES, paths.join("\n")),
+        Selection::Files(paths) => {
+            call.args(["--no-dry-run"]).args(paths).env(FILES, paths.join("\n"))
+        }
         Selection::One(id) => {
             let (file, name) = javascript::split_id(id).unwrap_or(("", id));
             call.args(["--no-dry-run", "--grep", &javascript::pattern(name), file]).env(FILES, file)
         }
     };
-    let mut invocation = javascript::invocation("mocha", call, facts, &[javascript::SHARED, REPORTER]);
+    let mut invocation =
+        javascript::invocation("mocha", call, facts, &[javascript::SHARED, REPORTER]);
     if *selection == Selection::Coverage {
         javascript::add_coverage(&mut invocation);
     }
     Ok(invocation)
 }
 
-/// What counts the lines of the program after it.
+/// The prefix that runs a program with coverage.
 fn covered(facts: &Facts) -> Result<Call, Unable> {
     let folder = facts.scratch(javascript::COVERAGE_FOLDER);
     let raw = facts.scratch("v8");
@@ -81,11 +95,12 @@ fn covered(facts: &Facts) -> Result<Call, Unable> {
 fn parse(captured: &Captured) -> Report {
     let mut stream = javascript::stream(captured);
     if stream.finished {
-        // Tests that were run again, or whose hook failed, were started and have no end of their own.
+        // Tests that were retried, or whose hook failed, have a start but no end of their own.
         stream.started.clear();
     }
     let mut report = javascript::report(captured, FRAMEWORK.name, &stream);
-    report.planned = javascript::planned(&stream, captured).filter(|planned| keeps_to(&stream, planned.len()));
+    report.planned =
+        javascript::planned(&stream, captured).filter(|planned| keeps_to(&stream, planned.len()));
     if captured.file(".jsonl").is_some_and(<[u8]>::is_empty) && captured.exit != Exit::Code(0) {
         add_end(&mut report, captured);
     }
@@ -93,13 +108,15 @@ fn parse(captured: &Captured) -> Report {
     report
 }
 
-/// Whether what was collected is what will run: a pattern or a focus leaves tests out, a hook that fails its suite's.
+/// Whether all collected tests will run. A pattern or `only` leaves tests out; a failing hook ends
+/// its suite.
 fn keeps_to(stream: &Stream, planned: usize) -> bool {
-    let hook_failed = stream.results.iter().any(|line| line.outcome.as_deref() == Some("hook-failed"));
+    let hook_failed =
+        stream.results.iter().any(|line| line.outcome.as_deref() == Some("hook-failed"));
     stream.total == Some(planned) && !hook_failed
 }
 
-/// Why there was no test at all.
+/// The reason why no test ran.
 pub(super) fn add_end(report: &mut Report, captured: &Captured) {
     let words = String::from_utf8_lossy(&captured.stderr);
     if let Some(&(_, outcome)) = ENDS.iter().find(|(end, _)| words.contains(end)) {
@@ -107,12 +124,12 @@ pub(super) fn add_end(report: &mut Report, captured: &Captured) {
         report.errors_outside.push(bounded_head(&words));
         return;
     }
-    let fault = javascript::told(&words);
-    // Mocha 9 tells the error alone.
-    let is_of_a_file = fault.name.is_some() && fault.frame.is_some();
+    let error = javascript::told(&words);
+    // Mocha 9 prints only the error.
+    let is_of_a_file = error.name.is_some() && error.frame.is_some();
     if words.contains(LOADING) || is_of_a_file {
         report.decided = None;
-        report.load_errors.push(javascript::load_error(None, &fault, captured));
+        report.load_errors.push(javascript::load_error(None, &error, captured));
     }
 }
 

@@ -1,6 +1,6 @@
-//! cargo-nextest, for projects that configure it: read from its JUnit XML under a profile of ours. What does not compile
-//! is told by cargo's own messages; tests that are ignored and doc tests, which nextest leaves out, are asked for after
-//! it. Ids are those of [`cargo`].
+//! cargo-nextest, for projects that configure it, read from its JUnit XML under a profile of ours.
+//! Compile errors come from cargo's messages. nextest leaves out ignored tests and doc tests, so
+//! later steps list the former and run the latter. Ids are those of [`cargo`].
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,9 @@ use serde::Deserialize;
 use super::captured::{Captured, StepEnd};
 use super::cargo::{self, build, doc_prefix, id_prefix, libtest};
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Step, Unable};
+use super::invoke::{
+    Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Step, Unable,
+};
 use super::{Framework, How, Process};
 use crate::coverage::Format;
 use crate::format::{bounded_tail, junit};
@@ -31,13 +33,14 @@ pub const FRAMEWORK: Framework = Framework {
     litter: cargo::FRAMEWORK.litter,
 };
 
-/// What makes a project one of nextest's.
+/// A project with this file uses nextest.
 pub const CONFIG: &str = ".config/nextest.toml";
 
-/// A profile of the same name in the project would win over ours.
+/// A random suffix, because a profile of the same name in the project would override ours.
 const PROFILE: &str = "redgreen-4c1f9a7e";
 const REPORT: &str = "report.xml";
-/// Output is kept of tests that pass too: libtest's own word in it tells them from one that ended its process.
+/// Output of passing tests is kept as well: libtest's result line in it distinguishes them from
+/// tests that ended their process.
 const SETTINGS: Injected = Injected {
     path: "nextest.toml",
     text: "[profile.redgreen-4c1f9a7e]\nretries = 0\nfail-fast = false\n\n[profile.redgreen-4c1f9a7e.junit]\n\
@@ -45,7 +48,7 @@ const SETTINGS: Injected = Injected {
 };
 
 const LCOV: &str = "lcov.info";
-/// With those that are ignored, which otherwise match no filter.
+/// Include ignored tests, which otherwise match no filter.
 const LISTING: &[&str] = &["--run-ignored", "all", "--message-format", "json"];
 const BUILD: &str = "build";
 const LIST: &str = "list";
@@ -61,7 +64,7 @@ const DECIDES: &[(i32, Outcome)] = &[
     (105, Outcome::Errored),
 ];
 
-/// How nextest names the kinds of targets within a binary's id; a library has the package's name alone.
+/// How nextest marks target kinds in a binary's id. A library's id is only the package name.
 const KINDS: &[(&str, TargetKind, &str)] = &[
     ("bin/", TargetKind::Bin, "/bin/"),
     ("example/", TargetKind::Example, "/examples/"),
@@ -104,7 +107,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
             (if plain.is_empty() { none() } else { targets(&plain) }, doc)
         }
         Selection::One(id) => match doc_package(id) {
-            // A doc test's id has no line, so that rustdoc cannot be told to run it alone.
+            // The id of a doc test has no line, so rustdoc cannot run it alone.
             Some(package) => (none(), Some(format!("--package={package}"))),
             None => (vec!["-E".to_owned(), expression(id)], None),
         },
@@ -114,20 +117,27 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     if let Some(packages) = doc {
         invocation.inject.push(cargo::RUSTDOC);
         let call = Call::new([cargo, "test", "--doc", "--no-fail-fast", &packages, "--"]);
-        let call =
-            call.args(cargo::JSON.iter().copied()).args(filters).env("RUSTDOC", facts.scratch(cargo::RUSTDOC.path));
+        let call = call
+            .args(cargo::JSON.iter().copied())
+            .args(filters)
+            .env("RUSTDOC", facts.scratch(cargo::RUSTDOC.path));
         invocation.after.push(step(DOC, call));
     }
     if *selection == Selection::Coverage {
         let installed = facts.tool("cargo-llvm-cov").is_some();
-        invocation.after.push(step("coverage", cargo::llvm_cov(installed, &["nextest"], &facts.scratch(LCOV))?));
+        invocation.after.push(step(
+            "coverage",
+            cargo::llvm_cov(installed, &["nextest"], &facts.scratch(LCOV))?,
+        ));
         invocation.coverage = Some(CoverageAt::new(LCOV, Format::Lcov));
     }
-    invocation.call = Call::new([cargo, "nextest", "run"]).args(common).args(["--no-fail-fast"]).args(chosen);
+    invocation.call =
+        Call::new([cargo, "nextest", "run"]).args(common).args(["--no-fail-fast"]).args(chosen);
     Ok(invocation)
 }
 
-/// Chooses the targets of files that are one each; all, when a file is only part of one.
+/// Selects the targets of files that are a target each. Selects everything if a file is only part
+/// of a target.
 fn targets(paths: &[String]) -> Vec<String> {
     let target = |path: &String| {
         let (folder, name) = path.rsplit_once('/')?;
@@ -142,7 +152,8 @@ fn doc_package(id: &str) -> Option<&str> {
     id.split_once("::")?.0.strip_suffix("/doc")
 }
 
-/// `demo/tests/calc::adds` as a filter of nextest's. A binary that does not exist is an error.
+/// Converts `demo/tests/calc::adds` to a nextest filter. nextest rejects a binary that does not
+/// exist.
 fn expression(id: &str) -> String {
     let (target, test) = id.split_once("::").unwrap_or((id, ""));
     let of_kind = |&(mark, _, between): &(&str, TargetKind, &str)| {
@@ -157,10 +168,11 @@ fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace(')', "\\)").replace(',', "\\,")
 }
 
-/// What the ids of a binary's tests begin with, from nextest's own id of it.
+/// The prefix of the ids of a binary's tests, from nextest's id of the binary.
 fn prefix(binary: &str) -> String {
     let Some((package, target)) = binary.split_once("::") else { return binary.to_owned() };
-    let of_kind = |&(mark, kind, _): &(&str, TargetKind, &str)| Some((kind, target.strip_prefix(mark)?));
+    let of_kind =
+        |&(mark, kind, _): &(&str, TargetKind, &str)| Some((kind, target.strip_prefix(mark)?));
     let (kind, name) = KINDS.iter().find_map(of_kind).unwrap_or((TargetKind::Test, target));
     id_prefix(package, kind, name)
 }
@@ -172,7 +184,7 @@ fn parse(captured: &Captured) -> Report {
         return Report { runner: report.runner, ..cargo::report(build, Vec::new()) };
     }
     if let (Some(Outcome::DidNotCompile), [_, ..]) = (report.decided, captured.steps.as_slice()) {
-        // It did compile: this is a target that does not exist.
+        // The build succeeded, so this means that a target does not exist.
         report.decided = Some(Outcome::UsageError);
     }
     let mut documents: Vec<junit::Document> = captured.files(".xml").map(junit::parse).collect();
@@ -185,7 +197,7 @@ fn parse(captured: &Captured) -> Report {
         add_doc_tests(&mut report, step, &listed);
     }
     match report.decided {
-        // There are no other tests than those that are ignored, or in the documentation.
+        // The project has only ignored tests or doc tests.
         Some(Outcome::NoTests) if !report.tests.is_empty() => {
             report.decided = None;
             let doc = captured.step_after(DOC).map_or(Exit::Code(0), |step| step.exit);
@@ -193,19 +205,23 @@ fn parse(captured: &Captured) -> Report {
         }
         Some(Outcome::DidNotCompile) => report.stage(Stage::Build, false),
         Some(Outcome::NoTests) | None => {}
-        Some(_) => report.errors_outside.push(bounded_tail(&String::from_utf8_lossy(&captured.stderr))),
+        Some(_) => {
+            report.errors_outside.push(bounded_tail(&String::from_utf8_lossy(&captured.stderr)));
+        }
     }
     report.conclude();
     report
 }
 
-/// What a failure says is in its text, as libtest would have printed it.
+/// Adds the place of failures: the text of a failure is what libtest would have printed.
 fn place(report: &mut Report, documents: &[junit::Document]) {
     let cases = documents.iter().flat_map(|document| document.cases.telling());
     let failed = cases.filter_map(|case| Some((case, case.failure.as_deref()?)));
     let texts: BTreeMap<String, &str> = failed
-        .map(|(case, fault)| (format!("{}::{}", case.classname, case.name.as_deref().unwrap_or_default()), fault))
-        .map(|(id, fault)| (id, fault.text.head.as_str()))
+        .map(|(case, detail)| {
+            (format!("{}::{}", case.classname, case.name.as_deref().unwrap_or_default()), detail)
+        })
+        .map(|(id, detail)| (id, detail.text.head.as_str()))
         .collect();
     for test in &mut report.tests {
         if let Some(text) = texts.get(&test.id).filter(|text| text.contains(libtest::PANICKED)) {
@@ -216,17 +232,20 @@ fn place(report: &mut Report, documents: &[junit::Document]) {
 
 fn add_doc_tests(report: &mut Report, step: &StepEnd, listed: &Listed) {
     let words = String::from_utf8_lossy(&step.stderr);
-    // Cargo names each library before its tests.
-    let crates: Vec<&str> = words.lines().filter_map(|line| line.trim_start().strip_prefix("Doc-tests ")).collect();
+    // Cargo names each library before its doc tests.
+    let crates: Vec<&str> =
+        words.lines().filter_map(|line| line.trim_start().strip_prefix("Doc-tests ")).collect();
     let suites = libtest::suites(&step.stdout);
-    if crates.is_empty() && (step.exit == Exit::Code(0) || words.contains("no library targets found")) {
+    if crates.is_empty()
+        && (step.exit == Exit::Code(0) || words.contains("no library targets found"))
+    {
         return;
     }
     report.finished &= crates.len() == suites.len();
     for (library, suite) in crates.into_iter().zip(suites) {
         let doc = libtest::parse_doc(
             &doc_prefix(listed.package_of(library)),
-            libtest::Seen { exit: step.exit, stdout: suite, cut: false },
+            libtest::LibtestOutput { exit: step.exit, stdout: suite, cut: false },
         );
         report.finished &= doc.finished;
         doc.flags.into_iter().for_each(|flag| report.flag(flag));
@@ -235,7 +254,7 @@ fn add_doc_tests(report: &mut Report, step: &StepEnd, listed: &Listed) {
     report.exit = Exit::worse(report.exit, step.exit);
 }
 
-/// What `cargo nextest list` says.
+/// Output of `cargo nextest list`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Listed {
@@ -276,7 +295,7 @@ impl Listed {
         })
     }
 
-    /// Adds what the report lacks: what was to be run, and what is ignored.
+    /// Adds what the report lacks: the selected tests and the ignored tests.
     fn complete(&self, report: &mut Report) {
         if self.rust_suites.is_empty() {
             return;
@@ -289,7 +308,9 @@ impl Listed {
 
     /// The package of a library.
     fn package_of<'a>(&'a self, library: &'a str) -> &'a str {
-        let is = |suite: &&Suite| suite.binary_name == library && matches!(suite.kind.as_str(), "lib" | "proc-macro");
+        let is = |suite: &&Suite| {
+            suite.binary_name == library && matches!(suite.kind.as_str(), "lib" | "proc-macro")
+        };
         self.rust_suites.values().find(is).map_or(library, |suite| suite.package_name.as_str())
     }
 }

@@ -1,5 +1,6 @@
-//! Node's own runner, `node --test`, read from the stream of our `reporters/redgreen-node.mjs`. Both sides are changed
-//! together. Each file is a process, which the runner shows as a test of its own unless it told of tests.
+//! Runs Node's own test runner, `node --test`, and reads the stream of our
+//! `reporters/redgreen-node.mjs`. Change both together. Each file is a process. The runner shows it
+//! as a test unless it reported tests.
 
 mod script;
 
@@ -36,21 +37,25 @@ pub const FRAMEWORK: Framework = Framework {
 const REPORTER: Injected =
     Injected { path: "redgreen-node.mjs", text: include_str!("../../reporters/redgreen-node.mjs") };
 
-/// What goes into the process of each file.
-const CHILD: Injected =
-    Injected { path: "redgreen-node-child.cjs", text: include_str!("../../reporters/redgreen-node-child.cjs") };
-/// The code it gives a process that ended itself with 0.
+/// Loaded into the process of each file.
+const CHILD: Injected = Injected {
+    path: "redgreen-node-child.cjs",
+    text: include_str!("../../reporters/redgreen-node-child.cjs"),
+};
+/// The exit code that [`CHILD`] sets if a process exits itself with 0.
 const LEFT: i64 = 86;
 
-/// Node's code for an option that it does not know.
+/// Node's exit code for an unknown option.
 const DECIDES: &[(i32, Outcome)] = &[(9, Outcome::UsageError)];
 const COVERAGE_FILE: &str = "lcov.info";
-/// What Node 20 says of tests that a name or `only` leaves out.
+/// Node 20's messages about tests that a name pattern or `only` leaves out.
 const NOT_THE_NAME: &str = "test name does not match pattern";
 const NOT_ONLY: &str = "'only' option not set";
 
 fn detect(folder: &Folder) -> Evidence {
-    let uses = |(path, text): &(String, String)| javascript::is_test_file(path) && text.contains("node:test");
+    let uses = |(path, text): &(String, String)| {
+        javascript::is_test_file(path) && text.contains("node:test")
+    };
     let by_tests = folder.texts.iter().any(uses) && !javascript::has_package(folder);
     if by_tests || script(folder).is_some() { Evidence::Sure } else { Evidence::None }
 }
@@ -76,10 +81,11 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let reporter = format!("--test-reporter={}", facts.scratch(REPORTER.path));
     let destination = |file: &str| format!("--test-reporter-destination={}", facts.scratch(file));
     let script = script(&facts.folder).unwrap_or_default();
-    let node = javascript::yarn(facts).map_or_else(|| Call::new([node]), |yarn| Call::new([yarn, "node"]));
+    let node =
+        javascript::yarn(facts).map_or_else(|| Call::new([node]), |yarn| Call::new([yarn, "node"]));
     let call = script.with_options(node).args(["--test", &reporter, &destination(STREAM)]);
     let call = match selection {
-        // It would be counted.
+        // The injected file would be counted.
         Selection::Coverage => call,
         Selection::All | Selection::Files(_) | Selection::One(_) | Selection::List => {
             call.args([format!("--require={}", facts.scratch(CHILD.path))])
@@ -90,15 +96,20 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         Selection::Files(paths) => call.args(paths),
         Selection::One(id) => {
             let (file, name) = javascript::split_id(id).unwrap_or(("", id));
-            // Node compares each name by itself: those of the suites are needed to get to the test.
-            let patterns =
-                name.split(javascript::MARK).map(|name| format!("--test-name-pattern=^{}$", javascript::quoted(name)));
+            // Node matches each name separately: the suite names are needed to reach the test.
+            let patterns = name
+                .split(javascript::MARK)
+                .map(|name| format!("--test-name-pattern=^{}$", javascript::quoted(name)));
             javascript::only(call.args(patterns).args([file]), name)
         }
         Selection::List => script.with_paths(call.env("REDGREEN_LIST", "1")),
         Selection::Coverage => {
             invocation.coverage = Some(CoverageAt::new(COVERAGE_FILE, Format::Lcov));
-            let lcov = ["--experimental-test-coverage", "--test-reporter=lcov", &destination(COVERAGE_FILE)];
+            let lcov = [
+                "--experimental-test-coverage",
+                "--test-reporter=lcov",
+                &destination(COVERAGE_FILE),
+            ];
             script.with_paths(call.args(lcov))
         }
     };
@@ -107,12 +118,12 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     Ok(invocation)
 }
 
-/// One event of the runner's.
+/// One event of the runner.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Event {
     event: String,
-    /// `file`, `suite`, or of a test.
+    /// `file`, `suite`, or unset for a test.
     kind: Option<String>,
     id: String,
     nesting: usize,
@@ -121,7 +132,7 @@ struct Event {
     skip: Option<Value>,
     todo: Option<Value>,
     ms: Option<f64>,
-    /// What a file that failed printed: why it could not be loaded is said only there.
+    /// Output of a file that failed. Only this contains the reason of a load error.
     stderr: Option<String>,
     error: Option<Error>,
 }
@@ -137,7 +148,7 @@ struct Error {
     exit_code: Option<i64>,
 }
 
-/// A test or a suite by its file, its depth, its line and its name.
+/// Identifies a test or a suite by file, depth, line and name.
 type Key = (Option<String>, usize, Option<u32>, String);
 
 impl Event {
@@ -164,7 +175,9 @@ fn parse(captured: &Captured) -> Report {
         match (event.event.as_str(), event.kind.as_deref()) {
             ("finish", _) => report.finished = true,
             ("test:pass" | "test:fail", Some("file")) => files.push(event),
-            ("test:enqueue", kind) if kind != Some("file") => *open.entry(event.key()).or_default() += 1,
+            ("test:enqueue", kind) if kind != Some("file") => {
+                *open.entry(event.key()).or_default() += 1;
+            }
             ("test:start", _) => {
                 above.truncate(event.nesting);
                 above.push(event.id);
@@ -179,9 +192,10 @@ fn parse(captured: &Captured) -> Report {
         }
     }
     if report.finished {
-        // The failure of its process already says what became of a file's tests.
-        let failed =
-            |file: &Option<String>| files.iter().any(|event| event.event == "test:fail" && event.file == *file);
+        // A failed process already explains the missing tests of its file.
+        let failed = |file: &Option<String>| {
+            files.iter().any(|event| event.event == "test:fail" && event.file == *file)
+        };
         open.retain(|(file, ..), count| *count > 0 && !failed(file));
         add_lost(&mut report, open.into_keys(), captured);
     }
@@ -193,7 +207,8 @@ fn parse(captured: &Captured) -> Report {
     report
 }
 
-/// Tests that were waiting when their process ended; of those within others the whole name is not known.
+/// Adds tests that were waiting when their process ended. The full name of nested tests is not
+/// known.
 fn add_lost(report: &mut Report, lost: impl Iterator<Item = Key>, captured: &Captured) {
     for (file, nesting, line, name) in lost {
         report.flag(Flag::ResultMissing);
@@ -211,7 +226,7 @@ fn add(report: &mut Report, event: &Event, is_suite: bool, above: &[String], cap
     if event.skip.as_ref().and_then(Value::as_str) == Some(NOT_ONLY) {
         report.flag(Flag::Focused);
     }
-    // A test with subtests that failed says nothing of its own.
+    // A test that failed only because of its subtests has no result of its own.
     if failure == Some("subtestsFailed") {
         return;
     }
@@ -238,8 +253,8 @@ fn add(report: &mut Report, event: &Event, is_suite: bool, above: &[String], cap
 fn status(event: &Event) -> Status {
     let error = event.error.as_ref();
     let code = error.and_then(|error| error.code.as_ref()).and_then(Value::as_str);
-    let is_assertion =
-        code == Some("ERR_ASSERTION") || error.and_then(|error| error.name.as_deref()) == Some("AssertionError");
+    let is_assertion = code == Some("ERR_ASSERTION")
+        || error.and_then(|error| error.name.as_deref()) == Some("AssertionError");
     if event.skip.as_ref().and_then(Value::as_str) == Some(NOT_THE_NAME) {
         Status::NotRun
     } else if event.skip.is_some() || event.todo.is_some() {
@@ -255,7 +270,7 @@ fn status(event: &Event) -> Status {
     }
 }
 
-/// The process of a file: beside tests that were told it only matters when it failed.
+/// Adds the process of a file. If the file reported tests, only a failure of the process matters.
 fn add_file(report: &mut Report, event: &Event, told: bool, captured: &Captured) {
     let file = event.file.as_deref().map(|file| captured.relative(file));
     if event.event == "test:pass" {
@@ -265,7 +280,8 @@ fn add_file(report: &mut Report, event: &Event, told: bool, captured: &Captured)
         return;
     }
     let error = event.error.as_ref();
-    let timed_out = error.and_then(|error| error.failure_type.as_deref()) == Some("testTimeoutFailure");
+    let timed_out =
+        error.and_then(|error| error.failure_type.as_deref()) == Some("testTimeoutFailure");
     let signal = error.and_then(|error| error.signal.clone());
     let left = error.is_some_and(|error| error.exit_code == Some(LEFT));
     if timed_out || left || signal.is_some() {
@@ -276,8 +292,8 @@ fn add_file(report: &mut Report, event: &Event, told: bool, captured: &Captured)
         let words = error.and_then(|error| error.message.as_deref()).unwrap_or_default();
         report.errors_outside.push(bounded_head(words));
     } else {
-        let fault = javascript::told(event.stderr.as_deref().unwrap_or_default());
-        report.load_errors.push(javascript::load_error(event.file.as_deref(), &fault, captured));
+        let error = javascript::told(event.stderr.as_deref().unwrap_or_default());
+        report.load_errors.push(javascript::load_error(event.file.as_deref(), &error, captured));
     }
 }
 

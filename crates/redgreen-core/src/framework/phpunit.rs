@@ -1,5 +1,5 @@
-//! PHPUnit, read from its JUnit XML, which is written at the end, and its TeamCity lines, which are written as it goes:
-//! after a crash they alone tell what was running.
+//! PHPUnit, read from its JUnit XML, which is written at the end, and its TeamCity lines, which are
+//! written during the run. After a crash, only the latter show which test was running.
 
 use std::collections::BTreeSet;
 
@@ -20,18 +20,29 @@ pub const FRAMEWORK: Framework = Framework {
     reach: Reach::Package,
     tools: &["vendor/bin/phpunit", "phpunit"],
     is_id: |id| {
-        let class = id.split_once("::").map(|(class, _)| class).filter(|class| !class.contains(['/', '.', ' ']));
+        let class = id
+            .split_once("::")
+            .map(|(class, _)| class)
+            .filter(|class| !class.contains(['/', '.', ' ']));
         let name = class.and_then(|class| class.rsplit('\\').next());
         name.is_some_and(|name| name.starts_with(char::is_uppercase))
     },
     read: identity::whole,
     is_test_file: |path| {
         let folders = path.split('/').rev().skip(1);
-        path.ends_with("Test.php") || (folders.into_iter().any(|name| name == "tests") && path.ends_with(".php"))
+        path.ends_with("Test.php")
+            || (folders.into_iter().any(|name| name == "tests") && path.ends_with(".php"))
     },
     is_runner_config: |path| {
         let name = file_name(path);
-        matches!(name, "phpunit.xml" | "phpunit.xml.dist" | "phpunit.dist.xml" | "composer.json" | "composer.lock")
+        matches!(
+            name,
+            "phpunit.xml"
+                | "phpunit.xml.dist"
+                | "phpunit.dist.xml"
+                | "composer.json"
+                | "composer.lock"
+        )
     },
     litter: &[".phpunit.result.cache", ".phpunit.cache/"],
 };
@@ -40,14 +51,15 @@ const JUNIT: &str = "junit.xml";
 const TEAMCITY: &str = "run.teamcity";
 const COVERAGE: &str = "cobertura.xml";
 const LIST: &str = "list.xml";
-/// PHP itself gave up: on a file that it could not load, or in the middle of a test.
+/// PHP itself aborted: a file could not be loaded, or a test crashed.
 const FATAL: Exit = Exit::Code(255);
-/// A test that asserts nothing: an error in the XML, and not one to PHPUnit. Where it was told to be strict, its exit
-/// code says so.
+/// A test without assertions. The XML reports an error, but PHPUnit does not count it as one. In
+/// strict mode its exit code does.
 const RISKY: &str = "RiskyTestError";
 
 fn detect(folder: &Folder) -> Evidence {
-    let own = ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"].iter().any(|name| folder.has(name));
+    let own =
+        ["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"].iter().any(|name| folder.has(name));
     match own || folder.says("composer.json", "phpunit/phpunit") {
         true => Evidence::Sure,
         false => Evidence::None,
@@ -73,11 +85,17 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         invocation.reports.push(ReportAt::Scratch(LIST.to_owned()));
         return Ok(invocation);
     }
-    let call = Call::new([program, "--log-junit", &facts.scratch(JUNIT), "--log-teamcity", &facts.scratch(TEAMCITY)]);
+    let call = Call::new([
+        program,
+        "--log-junit",
+        &facts.scratch(JUNIT),
+        "--log-teamcity",
+        &facts.scratch(TEAMCITY),
+    ]);
     invocation.reports = [JUNIT, TEAMCITY].map(|name| ReportAt::Scratch(name.to_owned())).to_vec();
     invocation.call = match selection {
         Selection::All | Selection::List => call,
-        // Before version 11 PHPUnit takes one path only.
+        // Before version 11 PHPUnit accepts only one path.
         Selection::Files(paths) if paths.len() == 1 => call.args(paths.iter().cloned()),
         Selection::Files(paths) => call.args(["--filter", &classes(paths)]),
         Selection::One(id) => call.args(["--filter", &format!("/^{}$/", quoted(id))]),
@@ -90,7 +108,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     Ok(invocation)
 }
 
-/// The classes that the files are named after, as PHPUnit's loader has it.
+/// The classes that the files are named after, as PHPUnit's loader expects.
 fn classes(paths: &[String]) -> String {
     let stem = |path: &String| quoted(file_name(path).trim_end_matches(".php"));
     let names: Vec<String> = paths.iter().map(stem).collect();
@@ -109,7 +127,7 @@ fn quoted(text: &str) -> String {
 
 fn parse(captured: &Captured) -> Report {
     let mut report = captured.report(FRAMEWORK.name, &[]);
-    // The captures have other names for the same files.
+    // Captured samples use other names for the same files.
     let junit = captured.file(".xml");
     if junit.is_none() && captured.file(".teamcity").is_none() {
         without_reports(&mut report, captured);
@@ -117,10 +135,12 @@ fn parse(captured: &Captured) -> Report {
         return report;
     }
     let document = junit::parse(junit.unwrap_or_default());
-    junit::add(&mut report, &junit::PHPUNIT, std::slice::from_ref(&document), |path| captured.relative(path));
+    junit::add(&mut report, &junit::PHPUNIT, std::slice::from_ref(&document), |path| {
+        captured.relative(path)
+    });
     for test in &mut report.tests {
         if test.exception.as_deref().is_some_and(|class| class.ends_with(RISKY)) {
-            // It was run and shows nothing.
+            // The test ran but asserts nothing.
             test.status = Status::Skipped;
         }
         explain(test, captured);
@@ -134,22 +154,26 @@ fn parse(captured: &Captured) -> Report {
     report
 }
 
-/// A message begins with the test's name and ends with the places it came from, the innermost first, a line each.
+/// A message starts with the test's name and ends with the places of its trace, innermost first,
+/// one per line.
 fn explain(test: &mut Test, captured: &Captured) {
     let Some(message) = test.message.take() else { return };
     let words = message.strip_prefix(test.id.as_str()).unwrap_or(&message).trim();
     let (words, places) = match words.rsplit_once("\n\n") {
-        Some((words, places)) if places.lines().all(|line| place(line).is_some()) => (words, places),
+        Some((words, places)) if places.lines().all(|line| place(line).is_some()) => {
+            (words, places)
+        }
         Some(_) | None => (words, ""),
     };
-    let mut places = places.lines().filter_map(place).map(|(file, line)| (captured.relative(file), line));
+    let mut places =
+        places.lines().filter_map(place).map(|(file, line)| (captured.relative(file), line));
     if let Some((_, line)) = places.find(|(file, _)| Some(file) == test.file.as_ref()) {
         test.line = Some(line);
     }
     test.message = Some(words.to_owned());
 }
 
-/// `/project/tests/CalcTest.php:13`
+/// Parses `/project/tests/CalcTest.php:13`.
 fn place(line: &str) -> Option<(&str, u32)> {
     let (file, line) = line.rsplit_once(':')?;
     Some((file, line.trim().parse().ok()?))
@@ -167,13 +191,19 @@ fn without_reports(report: &mut Report, captured: &Captured) {
             report.decided = Some(Outcome::UsageError);
             report.errors_outside.push(bounded_tail(&words));
         }
-        Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut | Exit::NotStarted => report.finished = false,
+        Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut | Exit::NotStarted => {
+            report.finished = false;
+        }
     }
 }
 
-/// `PHP Parse error:  syntax error, unexpected token "{" in /project/tests/CalcTest.php:9`, also `… on line 9`.
+/// Parses `PHP Parse error:  syntax error, unexpected token "{" in /project/tests/CalcTest.php:9`,
+/// also `… on line 9`.
 fn load_error(captured: &Captured, words: &str) -> LoadError {
-    let first = words.lines().find(|line| line.contains(" error: ") || line.contains("Warning: ")).unwrap_or(words);
+    let first = words
+        .lines()
+        .find(|line| line.contains(" error: ") || line.contains("Warning: "))
+        .unwrap_or(words);
     let kind = if first.contains("syntax error") || first.contains("ParseError") {
         LoadErrorKind::Syntax
     } else if ["not found", "Failed to open", "Failed opening required", "undefined"]
@@ -185,7 +215,8 @@ fn load_error(captured: &Captured, words: &str) -> LoadError {
         LoadErrorKind::Other
     };
     let place = first.rsplit_once(" in /").map(|(_, path)| format!("/{path}"));
-    let place = place.as_deref().and_then(|path| path.split_once(" on line ").or(path.rsplit_once(':')));
+    let place =
+        place.as_deref().and_then(|path| path.split_once(" on line ").or(path.rsplit_once(':')));
     LoadError {
         stage: Stage::Collect,
         file: place.map(|(file, _)| captured.relative(file)),
@@ -196,8 +227,8 @@ fn load_error(captured: &Captured, words: &str) -> LoadError {
     }
 }
 
-/// The TeamCity lines: `##teamcity[testStarted name='testAdds' locationHint='php_qn:///p/CalcTest.php::\CalcTest::testAdds'
-/// flowId='7']`.
+/// The TeamCity lines:
+/// `##teamcity[testStarted name='testAdds' locationHint='php_qn:///p/CalcTest.php::\CalcTest::testAdds' flowId='7']`.
 #[derive(Default)]
 struct Lines {
     started: Vec<(String, String)>,
@@ -228,14 +259,14 @@ impl Lines {
         lines
     }
 
-    /// What was running when the process ended.
+    /// The tests that were running when the process ended.
     fn unfinished(&self, exit: Exit) -> Vec<Test> {
         let status = if exit == Exit::TimedOut { Status::TimedOut } else { Status::Crashed };
         let lost = self.started.iter().filter(|(id, _)| !self.ended.contains(id));
         lost.map(|(id, file)| Test { file: Some(file.clone()), ..Test::new(id, status) }).collect()
     }
 
-    /// What had ended before; the XML would have said more.
+    /// The tests that had ended before. The XML would have more details.
     fn finished(&self) -> Vec<Test> {
         let ended = self.started.iter().filter(|(id, _)| self.ended.contains(id));
         let status = |id: &String| match (self.failed.contains(id), self.ignored.contains(id)) {
@@ -243,11 +274,13 @@ impl Lines {
             (false, true) => Status::Skipped,
             (false, false) => Status::Passed,
         };
-        ended.map(|(id, file)| Test { file: Some(file.clone()), ..Test::new(id, status(id)) }).collect()
+        ended
+            .map(|(id, file)| Test { file: Some(file.clone()), ..Test::new(id, status(id)) })
+            .collect()
     }
 }
 
-/// File, class and name of a test; not of PHPUnit's own stand-in for a class without tests.
+/// File, class and name of a test. Skips PHPUnit's placeholder for a class without tests.
 fn hinted(line: &str) -> Option<(String, String, String)> {
     let name = attribute(line, " name='")?;
     let hint = attribute(line, " locationHint='")?;

@@ -1,5 +1,5 @@
-//! pytest, read from the stream that our own plugin writes: one JSON line per event, flushed, so that it survives a
-//! crash. The plugin is `reporters/redgreen_pytest.py`; both sides are changed together.
+//! pytest, read from the stream of our own plugin: one flushed JSON line per event, so that it
+//! survives a crash. The plugin is `reporters/redgreen_pytest.py`; change both together.
 
 use std::collections::BTreeMap;
 
@@ -27,20 +27,25 @@ pub const FRAMEWORK: Framework = Framework {
     litter: python::LITTER,
 };
 
-const PLUGIN: Injected =
-    Injected { path: "plugins/redgreen_pytest.py", text: include_str!("../../reporters/redgreen_pytest.py") };
+const PLUGIN: Injected = Injected {
+    path: "plugins/redgreen_pytest.py",
+    text: include_str!("../../reporters/redgreen_pytest.py"),
+};
 
 const EXIT_INTERRUPTED: i32 = 2;
 const EXIT_INTERNAL_ERROR: i32 = 3;
-/// pytest's own exit codes that say it never got to the tests, or broke on the way: whatever it reported until then, the
-/// run is not one to go by.
-const DECIDES: &[(i32, Outcome)] = &[(EXIT_INTERNAL_ERROR, Outcome::Crashed), (4, Outcome::UsageError)];
+/// pytest's exit codes for a run that never reached the tests, or broke on the way. Results
+/// reported before that do not count.
+const DECIDES: &[(i32, Outcome)] =
+    &[(EXIT_INTERNAL_ERROR, Outcome::Crashed), (4, Outcome::UsageError)];
 
-/// `Failed` is what `pytest.fail()` and `pytest.raises` raise.
+/// `pytest.fail()` and `pytest.raises` raise `Failed`.
 const ASSERTION: &[&str] = &["AssertionError", "Failed"];
 
 fn detect(folder: &Folder) -> Evidence {
-    let configured = ["pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py"].iter().any(|name| folder.has(name))
+    let configured = ["pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py"]
+        .iter()
+        .any(|name| folder.has(name))
         || folder.says("pyproject.toml", "[tool.pytest")
         || folder.says("setup.cfg", "[tool:pytest]")
         || folder.says("tox.ini", "[pytest]");
@@ -53,11 +58,13 @@ fn detect(folder: &Folder) -> Evidence {
     if folder.files.iter().any(|path| python::is_test_file(path)) {
         return Evidence::Sure;
     }
-    let python = ["pyproject.toml", "setup.py", "setup.cfg", "tox.ini"].iter().any(|name| folder.has(name));
+    let python =
+        ["pyproject.toml", "setup.py", "setup.cfg", "tox.ini"].iter().any(|name| folder.has(name));
     if python { Evidence::Likely } else { Evidence::None }
 }
 
-/// `tests/test_a.py::TestAdd::test_two[1-2]`, and for an example in documentation `src/kit.py::kit.Roman.parse`.
+/// Parses `tests/test_a.py::TestAdd::test_two[1-2]` and, for a doctest,
+/// `src/kit.py::kit.Roman.parse`.
 fn read_id(id: &str) -> Identity<'_> {
     let row = id.strip_suffix(']').and_then(|id| id.split_once('['));
     let (whole, case) = row.map_or((id, None), |(whole, case)| (whole, Some(case)));
@@ -69,14 +76,18 @@ fn read_id(id: &str) -> Identity<'_> {
 fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let python = python::interpreter(facts, FRAMEWORK.name)?;
     let with_coverage = *selection == Selection::Coverage;
-    // `python -m pytest` and not `pytest`: it puts the project's root on the path, on which many projects rely.
-    let module = if with_coverage { python::under_coverage(facts, python.clone()) } else { python.clone() };
-    let call = module.args(["-m", "pytest", "-p", "redgreen_pytest", "--continue-on-collection-errors"]);
-    // A project's own `-x` would leave planned tests without a result.
+    // `python -m pytest` instead of `pytest`: it adds the project root to the import path, and many
+    // projects rely on that.
+    let module =
+        if with_coverage { python::under_coverage(facts, python.clone()) } else { python.clone() };
+    let call =
+        module.args(["-m", "pytest", "-p", "redgreen_pytest", "--continue-on-collection-errors"]);
+    // `-x` in the project's settings would leave planned tests without a result.
     let call = call.args(["--maxfail=0"]);
-    // A cache outside the worktree rather than none: `--ff` in a project's addopts is an error without one.
+    // Move the cache out of the worktree instead of disabling it: `--ff` in a project's addopts is
+    // an error without a cache.
     let call = call.args(["-o", &format!("cache_dir={}", facts.scratch("pytest-cache"))]);
-    // Test ids are relative to this folder, wherever a configuration file lies.
+    // Test ids are relative to this folder, wherever the configuration file is.
     let call = call.args([format!("--rootdir={}", facts.root)]);
     let call = match selection {
         Selection::All | Selection::Coverage => call,
@@ -86,8 +97,11 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     };
     let mut invocation = python::invocation("python -m pytest", call, facts, PLUGIN);
     invocation.probes.push(Probe {
-        // With the same folders to import from: a project may be a part of pytest itself.
-        call: Call { env: invocation.call.env.clone(), ..python.clone().args(["-c", "import pytest"]) },
+        // Use the same import folders: the project may be a part of pytest itself.
+        call: Call {
+            env: invocation.call.env.clone(),
+            ..python.clone().args(["-c", "import pytest"])
+        },
         missing: Missing {
             what: format!("{} cannot import pytest", python.words.join(" ")),
             evidence: String::new(),
@@ -100,8 +114,8 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     Ok(invocation)
 }
 
-/// Reads the plugin's stream. Lines that are not ours, or cut short, are passed over: what they would have said is then
-/// missing, and [`Report::conclude`] notices.
+/// Reads the plugin's stream. Skips foreign or truncated lines. Their results are then missing, and
+/// [`Report::conclude`] detects that.
 fn parse(captured: &Captured) -> Report {
     let mut reading = Reading::default();
     for event in stream::events(captured.file(".jsonl").unwrap_or_default()) {
@@ -114,7 +128,7 @@ fn list(captured: &Captured) -> Vec<String> {
     parse(captured).planned.unwrap_or_default()
 }
 
-/// One line of the stream. Unknown fields are ignored, and an unknown event is not an error: the plugin may say more.
+/// One line of the stream. Unknown fields and events are ignored, so the plugin can report more.
 #[derive(Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 enum Event {
@@ -132,7 +146,7 @@ enum Event {
         line: Option<u32>,
     },
     Phase(Phase),
-    /// Its call and its teardown went well: most tests say no more.
+    /// Call and teardown passed; most tests have no other event.
     Passed {
         id: String,
         seconds: f64,
@@ -142,15 +156,15 @@ enum Event {
     },
 }
 
-/// A file or class that gave no tests.
+/// A file or class that yielded no tests.
 #[derive(Deserialize)]
 struct Collect {
     id: String,
     outcome: String,
-    /// The class of the exception and of those that caused it, outermost first.
+    /// The class of the exception and of its causes, outermost first.
     exception: Option<Vec<String>>,
     message: Option<String>,
-    /// The innermost exception in its own words.
+    /// The message of the innermost exception.
     reason: Option<String>,
     file: Option<String>,
     line: Option<u32>,
@@ -177,20 +191,20 @@ struct Reading {
     finish: Option<i32>,
     planned: Option<Vec<String>>,
     order: Vec<String>,
-    seen: BTreeMap<String, Seen>,
+    seen: BTreeMap<String, TestProgress>,
     skipped_files: Vec<Test>,
     load_errors: Vec<LoadError>,
 }
 
-/// What is known of one test so far.
+/// The known facts about one test so far.
 #[derive(Default)]
-struct Seen {
+struct TestProgress {
     file: Option<String>,
     line: Option<u32>,
     word: Option<Test>,
-    /// Its teardown was reported: whatever happens next is not its doing.
+    /// Its teardown was reported, so later events are not caused by it.
     ended: bool,
-    /// A plugin ran it again after a failure.
+    /// A plugin reran it after a failure.
     rerun: bool,
 }
 
@@ -211,14 +225,14 @@ impl Reading {
         }
     }
 
-    fn seen(&mut self, id: &str) -> &mut Seen {
+    fn seen(&mut self, id: &str) -> &mut TestProgress {
         if !self.seen.contains_key(id) {
             self.order.push(id.to_owned());
         }
         self.seen.entry(id.to_owned()).or_default()
     }
 
-    /// A whole file that skips itself hides its tests: it is shown as one skipped test, not as nothing.
+    /// A file that skips itself hides its tests. Report it as one skipped test instead of nothing.
     fn skip_file(&mut self, collect: &Collect) {
         self.skipped_files.push(Test {
             file: Some(collect.id.clone()),
@@ -255,8 +269,11 @@ impl Reading {
             return;
         }
         let Some(status) = phase_status(&phase) else { return };
-        // The line of the assertion when it is in the test itself; the test's own line when it broke elsewhere.
-        let in_test = status.is_failure() && phase.when == "call" && crash_file.is_some() && crash_file == seen.file;
+        // The line of the assertion if it is in the test itself, else the line of the test.
+        let in_test = status.is_failure()
+            && phase.when == "call"
+            && crash_file.is_some()
+            && crash_file == seen.file;
         let test = Test {
             id: phase.id,
             status,
@@ -267,8 +284,12 @@ impl Reading {
             duration_ms: phase.seconds.map(|seconds| seconds * 1000.0),
             outside: status == Status::Errored && phase.when != "call",
         };
-        // A failure sticks: subtests report under their parent's id, before the parent's own end.
-        if seen.word.as_ref().is_none_or(|word| !word.status.is_failure() || test.status > word.status) {
+        // A failure sticks: subtests report under their parent's id, before the parent ends.
+        if seen
+            .word
+            .as_ref()
+            .is_none_or(|word| !word.status.is_failure() || test.status > word.status)
+        {
             seen.word = Some(test);
         }
     }
@@ -304,12 +325,14 @@ impl Reading {
         }
         report.tests.extend(self.skipped_files);
         if exit == Exit::Code(EXIT_INTERNAL_ERROR) {
-            report.errors_outside.push("pytest stopped on an internal error of its own or of a plugin".to_owned());
+            report
+                .errors_outside
+                .push("pytest stopped with an internal error, its own or a plugin's".to_owned());
         }
         if let Exit::Code(EXIT_INTERRUPTED | EXIT_INTERNAL_ERROR) = exit {
             report.flag(Flag::RunnerStopped);
         }
-        // A plugin or a conftest.py may change the exit code after the fact.
+        // A plugin or a conftest.py can change the exit code after the run.
         if exit == Exit::Code(0) && self.finish.is_some_and(|status| status != 0) {
             report.flag(Flag::ExitCodeContradicts);
         }
@@ -318,21 +341,30 @@ impl Reading {
     }
 }
 
-/// What one phase says of its test; a setup or teardown that went well says nothing.
+/// The status that one phase gives its test. A passed setup or teardown gives none.
 fn phase_status(phase: &Phase) -> Option<Status> {
-    let class_is = |names: &[&str]| phase.exception.iter().flatten().any(|class| names.contains(&class.as_str()));
+    let class_is = |names: &[&str]| {
+        phase.exception.iter().flatten().any(|class| names.contains(&class.as_str()))
+    };
     match (phase.outcome.as_str(), phase.when.as_str()) {
-        ("passed", "call") => Some(if phase.xfail.is_some() { Status::Xpassed } else { Status::Passed }),
+        ("passed", "call") => {
+            Some(if phase.xfail.is_some() { Status::Xpassed } else { Status::Passed })
+        }
         ("passed", _) => None,
-        ("skipped", _) => Some(if phase.xfail.is_some() { Status::Xfailed } else { Status::Skipped }),
-        // Without an exception it is a strict xfail that passed.
-        ("failed", "call") if phase.exception.is_none() || class_is(ASSERTION) => Some(Status::Failed),
+        ("skipped", _) => {
+            Some(if phase.xfail.is_some() { Status::Xfailed } else { Status::Skipped })
+        }
+        // A failure without an exception is a strict xfail that passed.
+        ("failed", "call") if phase.exception.is_none() || class_is(ASSERTION) => {
+            Some(Status::Failed)
+        }
         _ => Some(Status::Errored),
     }
 }
 
-/// A test's last word. One that was started and never torn down took the process with it, or our time limit did.
-fn ended(id: String, seen: Seen, exit: Exit) -> Test {
+/// The final result of a test. A test that started and was never torn down ended the process, or
+/// hit our time limit.
+fn ended(id: String, seen: TestProgress, exit: Exit) -> Test {
     let unheard = Test { file: seen.file, line: seen.line, ..Test::new(id, Status::NotRun) };
     let mut test = seen.word.unwrap_or(unheard);
     if !seen.ended {

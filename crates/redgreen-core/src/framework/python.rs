@@ -1,28 +1,41 @@
-//! What pytest and unittest share: the interpreter, the exceptions that mean "not there yet", the files.
+//! Shared by pytest and unittest: the interpreter, the exceptions that mean a missing symbol, the
+//! file rules.
 
 use super::facts::{Facts, Folder};
 use super::file_name;
-use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, Probe, ReportAt, Stale, Step, Unable};
+use super::invoke::{
+    Call, CoverageAt, Injected, Invocation, Missing, Probe, ReportAt, Stale, Step, Unable,
+};
 use crate::coverage::Format;
 use crate::report::{LoadError, LoadErrorKind};
 
-/// In the order of choice: the project's own environment, the active one, then what PATH has.
-pub(super) const TOOLS: &[&str] =
-    &[".venv/bin/python", "venv/bin/python", "uv", "$VIRTUAL_ENV/bin/python", "poetry", "python3", "python"];
+/// In order of preference: the project's own environment, the active one, then PATH.
+pub(super) const TOOLS: &[&str] = &[
+    ".venv/bin/python",
+    "venv/bin/python",
+    "uv",
+    "$VIRTUAL_ENV/bin/python",
+    "poetry",
+    "python3",
+    "python",
+];
 
-/// Where both of our reporters write.
+/// The file that both reporters write.
 pub(super) const STREAM: &str = "stream.jsonl";
-/// Where the bytecode of `a/b.py` is: `a/__pycache__/b.cpython-311.pyc`.
+/// The bytecode of `a/b.py` is `a/__pycache__/b.cpython-311.pyc`.
 const BYTECODE: &str = "**/__pycache__/*.pyc";
 const COVERAGE_FILE: &str = "coverage.lcov";
 
-pub(super) const LITTER: &[&str] = &["__pycache__/", ".pytest_cache/", "*.pyc", ".coverage", "htmlcov/"];
+pub(super) const LITTER: &[&str] =
+    &["__pycache__/", ".pytest_cache/", "*.pyc", ".coverage", "htmlcov/"];
 
 const SYNTAX: &[&str] = &["SyntaxError", "IndentationError", "TabError"];
-const MISSING_SYMBOL: &[&str] = &["ImportError", "ModuleNotFoundError", "NameError", "AttributeError"];
+const MISSING_SYMBOL: &[&str] =
+    &["ImportError", "ModuleNotFoundError", "NameError", "AttributeError"];
 
-/// The interpreter that runs the project. A lock file's tool comes after an environment in the tree: the environment is
-/// what that tool made, and the tool may want the network first. Poetry would take the active environment itself.
+/// The interpreter that runs the project. An environment in the tree takes precedence over the tool
+/// of a lock file: that tool created the environment, and calling the tool may need the network.
+/// Poetry would use the active environment itself.
 pub(super) fn interpreter(facts: &Facts, runner: &str) -> Result<Call, Unable> {
     if let Some(python) = facts.first_tool(&[".venv/bin/python", "venv/bin/python"]) {
         return Ok(Call::new([python]));
@@ -40,14 +53,17 @@ pub(super) fn interpreter(facts: &Facts, runner: &str) -> Result<Call, Unable> {
     match facts.first_tool(&["python3", "python"]) {
         Some(python) => Ok(Call::new([python])),
         None => Err(Unable::Missing(Missing {
-            what: format!("no python found to run {runner} with"),
-            evidence: "looked for .venv and venv in the project, $VIRTUAL_ENV, python3 and python on PATH".to_owned(),
-            next: "install python 3, or create a virtual environment: python3 -m venv .venv".to_owned(),
+            what: format!("no python found to run {runner}"),
+            evidence:
+                "looked for .venv and venv in the project, $VIRTUAL_ENV, python3 and python on PATH"
+                    .to_owned(),
+            next: "install python 3, or create a virtual environment: python3 -m venv .venv"
+                .to_owned(),
         })),
     }
 }
 
-/// A run of our reporter, which writes to [`STREAM`].
+/// A run with our reporter, which writes to [`STREAM`].
 pub(super) fn invocation(shown: &str, call: Call, facts: &Facts, reporter: Injected) -> Invocation {
     let plugins = facts.scratch("plugins");
     let path = facts.imports.iter().fold(plugins, |path, folder| format!("{path}:{folder}"));
@@ -59,16 +75,17 @@ pub(super) fn invocation(shown: &str, call: Call, facts: &Facts, reporter: Injec
     invocation
 }
 
-/// The interpreter with coverage.py around what it is to run.
+/// The interpreter with coverage.py wrapped around the program to run.
 pub(super) fn under_coverage(facts: &Facts, python: Call) -> Call {
     let data = format!("--data-file={}", facts.scratch("coverage"));
     python.args(["-m", "coverage", "run", &data, "--source=."])
 }
 
-/// Has the measured lines written in a form that we read, and tells when coverage.py is not there.
+/// Converts the coverage data to LCOV, and reports if coverage.py is missing.
 pub(super) fn add_coverage(invocation: &mut Invocation, facts: &Facts, python: &Call) {
     let data = format!("--data-file={}", facts.scratch("coverage"));
-    let lcov = python.clone().args(["-m", "coverage", "lcov", &data, "-o", &facts.scratch(COVERAGE_FILE)]);
+    let lcov =
+        python.clone().args(["-m", "coverage", "lcov", &data, "-o", &facts.scratch(COVERAGE_FILE)]);
     invocation.after.push(Step { name: "lcov", call: lcov });
     invocation.coverage = Some(CoverageAt::new(COVERAGE_FILE, Format::Lcov));
     let words = python.words.join(" ");
@@ -82,9 +99,11 @@ pub(super) fn add_coverage(invocation: &mut Invocation, facts: &Facts, python: &
     });
 }
 
-/// What a chain of exceptions says, and the one that says it: the cause may stand anywhere in it.
+/// Classifies a chain of exceptions and returns the class that decides; it can be anywhere in the
+/// chain.
 pub(super) fn load_kind(chain: &[String]) -> (LoadErrorKind, Option<String>) {
-    let last_of = |names: &[&str]| chain.iter().rev().find(|class| names.contains(&class.as_str())).cloned();
+    let last_of =
+        |names: &[&str]| chain.iter().rev().find(|class| names.contains(&class.as_str())).cloned();
     match (last_of(SYNTAX), last_of(MISSING_SYMBOL)) {
         (Some(class), _) => (LoadErrorKind::Syntax, Some(class)),
         (None, Some(class)) => (LoadErrorKind::MissingSymbol, Some(class)),
@@ -92,7 +111,8 @@ pub(super) fn load_kind(chain: &[String]) -> (LoadErrorKind, Option<String>) {
     }
 }
 
-/// Fills in what pytest's JUnit says of a file that could not be loaded: a module's name, and the exceptions in its words.
+/// Completes a load error from pytest's JUnit XML, which has the module's name and the exceptions
+/// in its text.
 pub(super) fn explain(error: &mut LoadError) {
     let class = |line: &str| Some(line.strip_prefix("E ")?.trim().split(':').next()?.to_owned());
     let chain: Vec<String> = error.message.lines().filter_map(class).collect();
@@ -100,21 +120,31 @@ pub(super) fn explain(error: &mut LoadError) {
     error.file = error.file.as_deref().map(|module| format!("{}.py", module.replace('.', "/")));
 }
 
-/// The files that say which of the two runners a project means.
+/// The files that show which of the two runners a project uses.
 pub(super) fn reads(path: &str) -> bool {
     matches!(path, "pyproject.toml" | "setup.cfg" | "tox.ini")
         || (path.starts_with("requirements") && path.ends_with(".txt"))
         || is_test_file(path)
 }
 
-/// The project's tests are unittest's own, and nothing in it names pytest. What is installed on this machine does not
-/// count: a verdict must not depend on it.
+/// Whether the project's tests use unittest and nothing in it names pytest. Installed packages do
+/// not count, because a verdict must not depend on the machine.
 pub(super) fn is_for_unittest(folder: &Folder) -> bool {
-    let tests = || folder.texts.iter().filter(|(path, _)| is_test_file(path)).map(|(_, text)| text.as_str());
-    tests().any(is_of_unittest)
-        && !tests().any(is_of_pytest)
-        && !folder.files.iter().any(|path| file_name(path).contains("pytest.") || file_name(path) == "conftest.py")
+    runs_in_unittest(folder)
+        && !folder.files.iter().any(|path| file_name(path).contains("pytest."))
         && !folder.texts.iter().any(|(_, text)| text.contains("pytest"))
+}
+
+/// Whether unittest can run every test, whatever else the project names.
+pub(super) fn runs_in_unittest(folder: &Folder) -> bool {
+    let tests = || {
+        folder.texts.iter().filter(|(path, _)| is_test_file(path)).map(|(_, text)| text.as_str())
+    };
+    let imports_pytest =
+        |text: &str| text.contains("import pytest") || text.contains("from pytest");
+    tests().any(is_of_unittest)
+        && !tests().any(|text| is_of_pytest(text) || imports_pytest(text))
+        && !folder.files.iter().any(|path| file_name(path) == "conftest.py")
 }
 
 /// Its classes, and not only its mocks: those are in many a test of pytest's.
@@ -122,19 +152,22 @@ fn is_of_unittest(text: &str) -> bool {
     text.contains("unittest") && (text.contains("TestCase") || text.contains("load_tests"))
 }
 
-/// Holds tests that unittest would pass over.
+/// Whether a file has tests that unittest would ignore.
 fn is_of_pytest(text: &str) -> bool {
     let plain_class = |line: &str| line.starts_with("class Test") && !line.contains('(');
-    text.lines().any(|line| line.starts_with("def test") || line.starts_with("async def test") || plain_class(line))
+    text.lines().any(|line| {
+        line.starts_with("def test") || line.starts_with("async def test") || plain_class(line)
+    })
 }
 
 pub(super) fn is_test_file(path: &str) -> bool {
     let Some(stem) = file_name(path).strip_suffix(".py") else { return false };
-    let in_tests = path.split('/').rev().skip(1).any(|folder| folder == "tests" || folder == "test");
-    // Only at the root: further down it is a part of the library, as `numpy/testing` is.
+    let in_tests =
+        path.split('/').rev().skip(1).any(|folder| folder == "tests" || folder == "test");
+    // Only at the root: deeper it is a part of the library, like `numpy/testing`.
     let in_tests = in_tests || path.starts_with("testing/");
     let named = stem.starts_with("test_") || stem.ends_with("_test");
-    // Django's `tests.py`, and a `test.py` beside the code, which unittest finds.
+    // Django's `tests.py`, and a `test.py` next to the code, which unittest finds.
     named || matches!(stem, "conftest" | "test" | "tests") || in_tests
 }
 

@@ -1,5 +1,5 @@
-//! RSpec, read from its JSON. After `exit` in an example, or a signal, that JSON looks whole: an example without a
-//! status is the sign.
+//! RSpec, read from its JSON. After an `exit` in an example, or a signal, the JSON looks complete;
+//! only an example without a status shows it.
 
 use serde::Deserialize;
 
@@ -22,24 +22,26 @@ pub const FRAMEWORK: Framework = Framework {
     read: identity::whole,
     is_test_file,
     is_runner_config: |path| {
-        matches!(file_name(path), ".rspec" | ".rspec-local" | ".rspec-options") || ruby::is_runner_config(path)
+        matches!(file_name(path), ".rspec" | ".rspec-local" | ".rspec-options")
+            || ruby::is_runner_config(path)
     },
     litter: &["spec/examples.txt", ".rspec_status"],
 };
 
 const JSON: &str = "report.json";
-/// The exceptions of an expectation that does not hold.
+/// Exceptions of a failed expectation.
 const ASSERTIONS: &[&str] = &[
     "RSpec::Expectations::ExpectationNotMetError",
     "RSpec::Expectations::MultipleExpectationsNotMetError",
     "RSpec::Core::Pending::PendingExampleFixedError",
     "RSpec::Mocks::MockExpectationError",
 ];
-/// How the message about a file that could not be loaded begins.
+/// The start of the message about a file that could not be loaded.
 const LOADING: &str = "An error occurred while loading ";
 
 fn detect(folder: &Folder) -> Evidence {
-    let specs = folder.files.iter().any(|path| path.starts_with("spec/") && path.ends_with("_spec.rb"));
+    let specs =
+        folder.files.iter().any(|path| path.starts_with("spec/") && path.ends_with("_spec.rb"));
     if specs || folder.has(".rspec") || folder.has("spec/spec_helper.rb") {
         Evidence::Sure
     } else if folder.says(ruby::GEMFILE, "rspec") {
@@ -62,8 +64,16 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
             next: "gem install rspec, or name it in a Gemfile and: bundle install".to_owned(),
         }));
     };
-    // A project that stops at the first failure would leave the other tests without a result.
-    let call = rspec.args(["--no-color", "--no-fail-fast", "--format", "progress", "--format", "json", "--out"]);
+    // Stopping at the first failure would leave the other tests without a result.
+    let call = rspec.args([
+        "--no-color",
+        "--no-fail-fast",
+        "--format",
+        "progress",
+        "--format",
+        "json",
+        "--out",
+    ]);
     let call = call.args([facts.scratch(JSON)]);
     let call = match selection {
         Selection::All | Selection::Coverage => call,
@@ -145,7 +155,7 @@ fn add(report: &mut Report, document: &Document, captured: &Captured) {
     let loading = document.messages.iter().filter(|words| words.contains(LOADING));
     let told: Vec<(LoadError, bool)> = loading.map(|words| load_error(words, captured)).collect();
     if told.is_empty() && document.examples.is_empty() {
-        // What fails before the JSON is opened is what the options ask for, not a spec.
+        // RSpec failed before it opened the JSON file, so an option is wrong, not a spec.
         report.decided = Some(Outcome::UsageError);
     }
     if told.iter().any(|(_, is_absent)| *is_absent) {
@@ -157,14 +167,16 @@ fn add(report: &mut Report, document: &Document, captured: &Captured) {
     report.load_errors.extend(told.into_iter().map(|(error, _)| error));
 }
 
-/// `Run options: include {:focus=>true}`, as Ruby 3.4 too writes it.
+/// Matches `Run options: include {:focus=>true}`, also in the syntax of Ruby 3.4.
 fn is_focus(words: &str) -> bool {
-    words.starts_with("Run options: include") && (words.contains(":focus=>true") || words.contains("focus: true"))
+    words.starts_with("Run options: include")
+        && (words.contains(":focus=>true") || words.contains("focus: true"))
 }
 
 fn test(example: &Example, captured: &Captured) -> Test {
     let exception = example.exception.as_ref();
-    let is_assertion = exception.is_some_and(|exception| ASSERTIONS.contains(&exception.class.as_str()));
+    let is_assertion =
+        exception.is_some_and(|exception| ASSERTIONS.contains(&exception.class.as_str()));
     let status = match example.status.as_str() {
         "passed" => Status::Passed,
         "pending" => Status::Skipped,
@@ -173,7 +185,9 @@ fn test(example: &Example, captured: &Captured) -> Test {
         _ if captured.exit == Exit::TimedOut => Status::TimedOut,
         _ => Status::Crashed,
     };
-    let words = exception.and_then(|exception| exception.message.as_ref()).or(example.pending_message.as_ref());
+    let words = exception
+        .and_then(|exception| exception.message.as_ref())
+        .or(example.pending_message.as_ref());
     Test {
         id: example.id.clone(),
         status,
@@ -186,8 +200,9 @@ fn test(example: &Example, captured: &Captured) -> Test {
     }
 }
 
-/// What a message says of a file that could not be loaded, and whether the file itself is not there. There is no other
-/// source: the class stands on a line of its own, its message is indented, the places follow.
+/// Parses the message about a file that could not be loaded, and whether the file itself is
+/// missing. The message is the only source: the class is on a line of its own, its message is
+/// indented, and the places follow.
 fn load_error(words: &str, captured: &Captured) -> (LoadError, bool) {
     let after = words.split_once(LOADING).map_or("", |(_, after)| after);
     let first = after.lines().next().unwrap_or_default();
@@ -196,7 +211,9 @@ fn load_error(words: &str, captured: &Captured) -> (LoadError, bool) {
     let is_class = |line: &&str| {
         line.starts_with(|letter: char| letter.is_ascii_uppercase())
             && line.ends_with(':')
-            && line.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == ':' || letter == '_')
+            && line
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || letter == ':' || letter == '_')
     };
     let class = after.lines().find(is_class).map(|line| line.trim_end_matches(':').to_owned());
     let mut told = after.lines().skip_while(|line| !is_class(line)).skip(1).map(str::trim);
@@ -206,17 +223,27 @@ fn load_error(words: &str, captured: &Captured) -> (LoadError, bool) {
         (captured.relative(path) == file).then_some(number)
     };
     let line = inside(message).or_else(|| after.lines().skip(1).find_map(inside));
-    let is_absent =
-        message.strip_prefix("cannot load such file -- ").is_some_and(|path| captured.relative(path) == file);
+    let is_absent = message
+        .strip_prefix("cannot load such file -- ")
+        .is_some_and(|path| captured.relative(path) == file);
     let kind = ruby::load_kind(class.as_deref().unwrap_or_default());
-    let error =
-        LoadError { stage: Stage::Collect, file: Some(file), line, kind, code: class, message: bounded_head(after) };
+    let error = LoadError {
+        stage: Stage::Collect,
+        file: Some(file),
+        line,
+        kind,
+        code: class,
+        message: bounded_head(after),
+    };
     (error, is_absent)
 }
 
 fn list(captured: &Captured) -> Vec<String> {
-    let document = captured.file(JSON).and_then(|bytes| serde_json::from_slice::<Document>(bytes).ok());
-    document.map(|document| document.examples.into_iter().map(|example| example.id).collect()).unwrap_or_default()
+    let document =
+        captured.file(JSON).and_then(|bytes| serde_json::from_slice::<Document>(bytes).ok());
+    document
+        .map(|document| document.examples.into_iter().map(|example| example.id).collect())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! What RSpec and minitest share: bundler, the exceptions that mean "not there yet", coverage by Ruby's own library.
+//! Shared by RSpec and minitest: bundler, the exceptions that mean a missing symbol, and coverage
+//! with Ruby's own library.
 
 use super::facts::Facts;
 use super::file_name;
@@ -8,14 +9,16 @@ use crate::report::LoadErrorKind;
 
 pub(super) const GEMFILE: &str = "Gemfile";
 
-const COVERAGE: Injected =
-    Injected { path: "redgreen_coverage.rb", text: include_str!("../../reporters/redgreen_coverage.rb") };
+const COVERAGE: Injected = Injected {
+    path: "redgreen_coverage.rb",
+    text: include_str!("../../reporters/redgreen_coverage.rb"),
+};
 const COVERAGE_FILE: &str = "coverage.lcov";
 
 const SYNTAX: &[&str] = &["SyntaxError"];
 const MISSING_SYMBOL: &[&str] = &["LoadError", "NameError", "NoMethodError"];
 
-/// A program of the project's: with its gems if it has a Gemfile that names them, else as it is on PATH.
+/// A program of the project: run by bundler if the Gemfile names its gem, else from PATH.
 pub(super) fn program(facts: &Facts, name: &str, gem: &str) -> Option<Call> {
     let bundle = facts.tool("bundle").filter(|_| facts.folder.says(GEMFILE, gem));
     match bundle {
@@ -24,7 +27,7 @@ pub(super) fn program(facts: &Facts, name: &str, gem: &str) -> Option<Call> {
     }
 }
 
-/// Has bundler say whether the gems are there, when the run left nothing behind.
+/// Lets bundler check that the gems are installed if the run wrote no report.
 pub(super) fn add_probe(invocation: &mut Invocation) {
     if invocation.call.words.get(1).is_some_and(|word| word == "exec") {
         let bundle = invocation.call.words.iter().take(1).cloned();
@@ -42,7 +45,8 @@ pub(super) fn add_probe(invocation: &mut Invocation) {
 pub(super) fn add_coverage(invocation: &mut Invocation, facts: &Facts) {
     let call = std::mem::take(&mut invocation.call);
     let load = format!("-r{}", facts.scratch(COVERAGE.path));
-    invocation.call = call.env("RUBYOPT", load).env("REDGREEN_COVERAGE", facts.scratch(COVERAGE_FILE));
+    invocation.call =
+        call.env("RUBYOPT", load).env("REDGREEN_COVERAGE", facts.scratch(COVERAGE_FILE));
     invocation.inject.push(COVERAGE);
     invocation.coverage = Some(CoverageAt::new(COVERAGE_FILE, Format::Lcov));
 }
@@ -57,7 +61,7 @@ pub(super) fn load_kind(class: &str) -> LoadErrorKind {
     }
 }
 
-/// `file.rb:12:in ...` and `file.rb:12: ...` are a place.
+/// Parses a place: `file.rb:12:in ...` or `file.rb:12: ...`.
 pub(super) fn place(text: &str) -> Option<(&str, u32)> {
     let end = text.find(".rb:")? + ".rb".len();
     let digits = text.get(end + 1..)?.split(':').next()?;

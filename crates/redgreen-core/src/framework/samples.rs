@@ -1,5 +1,5 @@
-//! Captured runs of real runners, and what is expected of a parser on them. One file of JSON lines per runner in
-//! `testdata/samples`; a line is one situation.
+//! Captured runs of real runners, with the expected results of their parser. Each runner has one
+//! file of JSON lines in `testdata/samples`; each line is one situation.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use super::invoke::{Invocation, Selection, Unable};
 use crate::format::fuzz::{Random, flipped};
 use crate::report::{Exit, LoadErrorKind, Outcome, Report, Status, Test};
 
-/// Where every sample was captured.
+/// The folder in which all samples were captured.
 const ROOT: &str = "/project";
-/// Beginnings of each report that are tried.
+/// How many truncations of each report to try.
 const BEGINNINGS: usize = 40;
-/// Copies of each report with one byte wrong that are tried.
+/// How many copies of each report with one wrong byte to try.
 const FLIPS: usize = 20;
-/// Of a message, what has to agree: expectations are cut, and wrapped differently.
+/// How much of a message has to match: expectations are truncated and wrapped differently.
 const MESSAGE_CHARS: usize = 60;
 
 /// One captured run.
@@ -28,7 +28,7 @@ const MESSAGE_CHARS: usize = 60;
 pub(crate) struct Sample {
     pub(crate) situation: String,
     exit: i32,
-    /// Our own limit ended it.
+    /// Our time limit ended the run.
     timed_out: bool,
     pub(crate) stdout: String,
     stderr: String,
@@ -42,7 +42,7 @@ pub(crate) struct ReportFile {
     pub(crate) text: String,
 }
 
-/// What a careful person says of the run.
+/// The expected reading of the run.
 #[derive(Deserialize)]
 struct Expected {
     outcome: Outcome,
@@ -65,7 +65,7 @@ struct ExpectedTest {
     exception: Option<String>,
 }
 
-/// The runner's samples, each read with `parse` and compared with what is expected.
+/// Reads the runner's samples with `parse` and compares them with the expectations.
 pub(crate) struct Check {
     runner: &'static str,
     parse: fn(&Captured) -> Report,
@@ -78,8 +78,11 @@ pub(crate) struct Check {
 pub(crate) fn all(runner: &str) -> Vec<Sample> {
     let path = folder().join(format!("{runner}.jsonl"));
     #[expect(clippy::disallowed_methods, reason = "samples are files")]
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("read {}: {error}", path.display()));
-    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{runner}: {error}"))).collect()
+    let text = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("read {}: {error}", path.display()));
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{runner}: {error}")))
+        .collect()
 }
 
 pub(crate) fn one(runner: &str, situation: &str) -> Sample {
@@ -87,7 +90,7 @@ pub(crate) fn one(runner: &str, situation: &str) -> Sample {
     found.unwrap_or_else(|| panic!("no sample {runner}/{situation}"))
 }
 
-/// How a framework is started where these tools exist, as `shown`; or why it is not.
+/// The invocation of a framework with these tools, as `shown`, or the reason why there is none.
 pub(crate) fn invoked(
     invoke: fn(&Facts, &Selection) -> Result<Invocation, Unable>,
     tools: &[&str],
@@ -124,13 +127,16 @@ impl Sample {
         }
     }
 
-    /// When our own limit ended the run, runners differ in what they call the test that was running.
+    /// If our time limit ended the run, runners differ in what they call the running test.
     fn stopped(&self, status: Status) -> Status {
         if self.timed_out && status == Status::Crashed { Status::TimedOut } else { status }
     }
 
     pub(crate) fn captured(&self) -> Captured {
-        let reports = self.reports.iter().map(|report| (report.name.clone(), report.text.clone().into_bytes()));
+        let reports = self
+            .reports
+            .iter()
+            .map(|report| (report.name.clone(), report.text.clone().into_bytes()));
         Captured {
             exit: self.exit(),
             stdout: self.stdout.clone().into_bytes(),
@@ -147,41 +153,52 @@ impl Check {
         Self { runner, parse, alone: &[], reads: "", skips: &[], id: str::to_owned }
     }
 
-    /// Situations in which a second source (a build phase, a syntax check, the baseline's ids) has to decide, and what
-    /// this report alone gives.
+    /// Situations that need a second source (a build phase, a syntax check, the baseline's ids),
+    /// and the outcome from this report alone.
     pub(crate) fn alone(mut self, alone: &'static [(&'static str, Outcome)]) -> Self {
         self.alone = alone;
         self
     }
 
-    /// How the name ends of the report that the parser needs; without it all of them, or stdout where there is none.
+    /// The ending of the name of the report that the parser needs. Without it, all reports are
+    /// used, or stdout if there are none.
     pub(crate) fn reads(mut self, ending: &'static str) -> Self {
         self.reads = ending;
         self
     }
 
-    /// Fields that this parser knows better than the expectation, or that the expectation has from elsewhere, by
-    /// situation (`*` for all) and name: `outcome`, `tests`, `file`, `line`, `message`, `exception`, `kinds`,
-    /// `flips`.
+    /// Fields where this parser knows more than the expectation, or where the expectation uses
+    /// another source, by situation (`*` for all) and name: `outcome`, `tests`, `file`, `line`,
+    /// `message`, `exception`, `kinds`, `flips`.
     pub(crate) fn skips(mut self, skips: &'static [(&'static str, &'static str)]) -> Self {
         self.skips = skips;
         self
     }
 
-    /// What of a parser's id the expectations know.
+    /// Maps a parser's id to the id in the expectations.
     pub(crate) fn ids(mut self, id: fn(&str) -> String) -> Self {
         self.id = id;
         self
     }
 
-    /// Compares all of them and says everything that differs; then damages them.
+    /// Compares all samples and reports every difference, then damages them.
     #[track_caller]
     pub(crate) fn run(&self) {
         let samples = all(self.runner);
-        let wrong: Vec<String> = samples.iter().flat_map(|sample| self.differences(sample)).collect();
-        assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), self.runner, wrong.join("\n"));
+        let wrong: Vec<String> =
+            samples.iter().flat_map(|sample| self.differences(sample)).collect();
+        assert!(
+            wrong.is_empty(),
+            "{} of {} differ:\n{}",
+            wrong.len(),
+            self.runner,
+            wrong.join("\n")
+        );
         for (situation, _) in self.alone {
-            assert!(samples.iter().any(|sample| sample.situation == *situation), "no sample {situation}");
+            assert!(
+                samples.iter().any(|sample| sample.situation == *situation),
+                "no sample {situation}"
+            );
         }
         for sample in &samples {
             self.damage(sample);
@@ -202,7 +219,10 @@ impl Check {
         compare("outcome", "outcome", format!("{:?}", report.outcome), format!("{outcome:?}"));
         let wanted = Self::expected_tests(sample, expected);
         let ids = |tests: &mut dyn Iterator<Item = (&String, Status)>| {
-            tests.map(|(id, status)| format!("{id}={}", json!(status).as_str().unwrap())).collect::<Vec<_>>().join(", ")
+            tests
+                .map(|(id, status)| format!("{id}={}", json!(status).as_str().unwrap()))
+                .collect::<Vec<_>>()
+                .join(", ")
         };
         let mut seen: BTreeMap<String, &Test> = BTreeMap::new();
         for test in &report.tests {
@@ -229,23 +249,40 @@ impl Check {
                 rest.strip_prefix("./").unwrap_or(rest).to_owned()
             };
             field("file", test.file.clone(), wanted.file.as_ref().map(inside));
-            field("line", test.line.map(|line| line.to_string()), wanted.line.map(|line| line.to_string()));
+            field(
+                "line",
+                test.line.map(|line| line.to_string()),
+                wanted.line.map(|line| line.to_string()),
+            );
             field("exception", test.exception.clone(), wanted.exception.clone());
             let start = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-            let beginning: Option<String> =
-                wanted.message.as_deref().map(|text| start(text).chars().take(MESSAGE_CHARS).collect());
+            let beginning: Option<String> = wanted
+                .message
+                .as_deref()
+                .map(|text| start(text).chars().take(MESSAGE_CHARS).collect());
             let length = beginning.as_ref().map_or(0, |text| text.chars().count());
-            let seen = test.message.as_deref().map(|text| start(text).chars().take(length).collect());
+            let seen =
+                test.message.as_deref().map(|text| start(text).chars().take(length).collect());
             field("message", seen, beginning);
         }
         let kinds = |kind: LoadErrorKind| report.load_errors.iter().any(|error| error.kind == kind);
         for load in &expected.load_errors {
             match load.kind.as_deref() {
                 Some("syntax") if !kinds(LoadErrorKind::Syntax) => {
-                    compare("kinds", "kinds", format!("{:?}", report.load_errors), "syntax".to_owned());
+                    compare(
+                        "kinds",
+                        "kinds",
+                        format!("{:?}", report.load_errors),
+                        "syntax".to_owned(),
+                    );
                 }
                 Some("missing-symbol") if !kinds(LoadErrorKind::MissingSymbol) => {
-                    compare("kinds", "kinds", format!("{:?}", report.load_errors), "missing-symbol".to_owned());
+                    compare(
+                        "kinds",
+                        "kinds",
+                        format!("{:?}", report.load_errors),
+                        "missing-symbol".to_owned(),
+                    );
                 }
                 Some(_) | None => {}
             }
@@ -258,7 +295,7 @@ impl Check {
         self.skips.iter().any(|(situation, name)| meant(situation) && *name == field)
     }
 
-    /// By the parser's id, the worst of each.
+    /// The worst expected result for each of the parser's ids.
     fn expected_tests(sample: &Sample, expected: &Expected) -> BTreeMap<String, ExpectedTest> {
         let mut tests: BTreeMap<String, ExpectedTest> = BTreeMap::new();
         for test in &expected.tests {
@@ -271,11 +308,13 @@ impl Check {
         tests
     }
 
-    /// A report that breaks off is never a pass, and one with a byte wrong makes no pass of a failure.
+    /// A truncated report never passes, and a wrong byte never turns a failure into a pass.
     fn damage(&self, sample: &Sample) {
         let whole = sample.captured();
-        let failed = !matches!((self.parse)(&whole).outcome, Outcome::Passed | Outcome::Skipped | Outcome::NoTests)
-            && !self.is_skipped(sample, "flips");
+        let failed = !matches!(
+            (self.parse)(&whole).outcome,
+            Outcome::Passed | Outcome::Skipped | Outcome::NoTests
+        ) && !self.is_skipped(sample, "flips");
         let fits = |name: &str| name.ends_with(self.reads);
         let places: Vec<Option<usize>> = match whole.reports.len() {
             0 => vec![None],
@@ -297,23 +336,34 @@ impl Check {
             };
             for end in beginnings(&bytes) {
                 let outcome = with(bytes[..end].to_vec());
-                assert_ne!(outcome, Outcome::Passed, "{}/{}: {end} bytes", self.runner, sample.situation);
+                assert_ne!(
+                    outcome,
+                    Outcome::Passed,
+                    "{}/{}: {end} bytes",
+                    self.runner,
+                    sample.situation
+                );
             }
             for _ in 0..FLIPS {
                 let outcome = with(flipped(&bytes, &mut random));
-                assert!(!failed || outcome != Outcome::Passed, "{}/{}: flipped", self.runner, sample.situation);
+                assert!(
+                    !failed || outcome != Outcome::Passed,
+                    "{}/{}: flipped",
+                    self.runner,
+                    sample.situation
+                );
             }
         }
     }
 }
 
-/// Where a report breaks off, as a crash or a full disk leaves it; space at the end is not missed.
+/// Positions to truncate a report, as a crash or a full disk would. Trailing space does not count.
 pub(crate) fn beginnings(bytes: &[u8]) -> impl Iterator<Item = usize> {
     let length = bytes.trim_ascii_end().len();
     (0..length).step_by((length / BEGINNINGS).max(1)).chain(length.checked_sub(1))
 }
 
-/// Bytes that are no report at all.
+/// Bytes that are not a report.
 pub(crate) const JUNK: &[&[u8]] = &[
     b"",
     b"\n\n\n",

@@ -1,10 +1,9 @@
-//! Which frameworks a project needs, and what its paths are.
+//! Tests for detection, selections and path rules.
 
 use super::*;
 
-/// The frameworks of a project with these files, as `folder:name`; a file may have a text.
-#[track_caller]
-fn finds(files: &[(&str, &str)], expected: &[&str]) {
+/// A project with these files; a file may have a text.
+fn folders(files: &[(&str, &str)]) -> Vec<Folder> {
     let mut folders = vec![Folder::default()];
     for (path, text) in files {
         // A package below the root is written `packages/a//package.json`.
@@ -16,12 +15,19 @@ fn finds(files: &[(&str, &str)], expected: &[&str]) {
         folders[at].files.push((*path).to_owned());
         folders[at].texts.push(((*path).to_owned(), (*text).to_owned()));
     }
-    let names: Vec<_> = detect(&folders).iter().map(|found| found.outward_id(found.row.name)).collect();
+    folders
+}
+
+/// The frameworks of a project with these files, as `folder:name`.
+#[track_caller]
+fn finds(files: &[(&str, &str)], expected: &[&str]) {
+    let names: Vec<_> =
+        detect(&folders(files)).iter().map(|found| found.outward_id(found.row.name)).collect();
     assert_eq!(names, expected, "{files:?}");
 }
 
 #[test]
-fn a_project_is_known_by_its_root() {
+fn detects_a_project_by_its_root() {
     finds(&[("README.md", "")], &[]);
     finds(&[("Cargo.toml", ""), ("tests/roman.rs", "")], &["cargo"]);
     finds(&[("pytest.ini", "")], &["pytest"]);
@@ -35,14 +41,17 @@ fn a_project_is_known_by_its_root() {
     finds(&[("Gemfile", "gem 'rspec'")], &["rspec"]);
     finds(&[("spec/calc.spec.js", "")], &[]);
     finds(&[("test/calc_test.rb", "require 'minitest/autorun'")], &["minitest"]);
-    finds(&[("test/calc_test.rb", "require 'test_helper'"), ("Gemfile", "gem 'minitest'")], &["minitest"]);
+    finds(
+        &[("test/calc_test.rb", "require 'test_helper'"), ("Gemfile", "gem 'minitest'")],
+        &["minitest"],
+    );
     finds(&[("test/calc_test.rb", "require 'test/unit'")], &[]);
     finds(&[("test/calc.bats", "")], &["bats"]);
     finds(&[("mix.exs", "")], &["exunit"]);
 }
 
 #[test]
-fn a_script_of_a_package_is_the_last_resort() {
+fn a_package_script_is_the_last_resort() {
     let script = |line: &str| format!(r#"{{"scripts": {{"test": "{line}"}}}}"#);
     finds(&[("package.json", &script("node check.js"))], &["command"]);
     finds(&[("package.json", &script("vitest run"))], &["vitest"]);
@@ -53,12 +62,15 @@ fn a_script_of_a_package_is_the_last_resort() {
 }
 
 #[test]
-fn a_pom_is_known_by_what_it_names() {
+fn detects_maven_by_the_contents_of_the_pom() {
     let junit = "<artifactId>junit-jupiter</artifactId>";
     finds(&[("pom.xml", junit)], &["maven"]);
     finds(&[("pom.xml", "<project>")], &["maven"]);
     finds(&[("pom.xml", "<modules>"), ("core//pom.xml", junit)], &["maven"]);
-    finds(&[("README.md", ""), ("core//pom.xml", junit), ("web//pytest.ini", "")], &["core: maven", "web: pytest"]);
+    finds(
+        &[("README.md", ""), ("core//pom.xml", junit), ("web//pytest.ini", "")],
+        &["core: maven", "web: pytest"],
+    );
     finds(&[("pom.xml", "<project>"), ("go.mod", "")], &["go"]);
 }
 
@@ -71,7 +83,7 @@ fn nextest_is_for_projects_that_configure_it() {
 }
 
 #[test]
-fn phpunit_is_known_by_its_file_or_by_composer() {
+fn detects_phpunit_by_its_configuration_or_composer() {
     finds(&[("phpunit.xml.dist", "")], &["phpunit"]);
     finds(&[("composer.json", "{\"require-dev\": {\"phpunit/phpunit\": \"^11\"}}")], &["phpunit"]);
     finds(&[("composer.json", "{}")], &[]);
@@ -79,27 +91,58 @@ fn phpunit_is_known_by_its_file_or_by_composer() {
 
 #[test]
 fn ctest_is_for_cmake_projects_that_enable_it() {
-    finds(&[("CMakeLists.txt", "project(demo CXX)\nenable_testing()\nadd_subdirectory(tests)\n")], &["ctest"]);
-    finds(&[("CMakeLists.txt", "PROJECT(demo)\nINCLUDE( CTest )\n"), ("lib//CMakeLists.txt", "")], &["ctest"]);
-    finds(&[("CMakeLists.txt", "project(demo)\n"), ("tests//CMakeLists.txt", "enable_testing()\n")], &[]);
+    finds(
+        &[("CMakeLists.txt", "project(demo CXX)\nenable_testing()\nadd_subdirectory(tests)\n")],
+        &["ctest"],
+    );
+    finds(
+        &[("CMakeLists.txt", "PROJECT(demo)\nINCLUDE( CTest )\n"), ("lib//CMakeLists.txt", "")],
+        &["ctest"],
+    );
+    finds(
+        &[("CMakeLists.txt", "project(demo)\n"), ("tests//CMakeLists.txt", "enable_testing()\n")],
+        &[],
+    );
 }
 
 #[test]
-fn a_gradle_build_reaches_its_modules() {
+fn gradle_covers_its_modules() {
     finds(&[("build.gradle", "")], &["gradle"]);
     finds(&[("settings.gradle.kts", ""), ("app//build.gradle.kts", "")], &["gradle"]);
     finds(&[("build.gradle", ""), ("pom.xml", "junit")], &["maven", "gradle"]);
 }
 
 #[test]
+fn unittest_runs_its_own_tests_where_pytest_is_missing() {
+    let own = ("tests/test_a.py", "import unittest\n\nclass A(unittest.TestCase):\n    pass\n");
+    let named = ("tox.ini", "deps = pytest\n");
+    for (files, other) in [
+        (vec![own, named], Some("unittest")),
+        (vec![own, named, ("tests/conftest.py", "")], None),
+        (vec![own, named, ("tests/test_b.py", "def test_b(): pass\n")], None),
+        (vec![own, named, ("tests/test_b.py", "import pytest\nimport unittest\n")], None),
+        (vec![own], None),
+    ] {
+        let found = detect(&folders(&files));
+        assert_eq!(otherwise(&found[0]).map(|found| found.row.name), other, "{files:?}");
+    }
+}
+
+#[test]
 fn unittest_is_for_projects_that_do_not_name_pytest() {
     let own = ("tests/test_a.py", "import unittest\n\nclass A(unittest.TestCase):\n    pass\n");
     finds(&[own], &["unittest"]);
-    finds(&[own, ("tests/__init__.py", ""), ("tests/helpers.py", "def order(): pass\n")], &["unittest"]);
+    finds(
+        &[own, ("tests/__init__.py", ""), ("tests/helpers.py", "def order(): pass\n")],
+        &["unittest"],
+    );
     finds(&[("a_test.py", own.1)], &["unittest"]);
     finds(&[own, ("tests/test_b.py", "class TestB:\n    def test_b(self): pass\n")], &["pytest"]);
     finds(&[("test_a.py", "from unittest.mock import Mock\n\ndef test_a(): pass\n")], &["pytest"]);
-    finds(&[("test_a.py", "from unittest import mock\n\nclass TestA:\n    def test_a(self): pass\n")], &["pytest"]);
+    finds(
+        &[("test_a.py", "from unittest import mock\n\nclass TestA:\n    def test_a(self): pass\n")],
+        &["pytest"],
+    );
     finds(&[own, ("setup.py", "")], &["unittest"]);
     finds(&[own, ("tests/test_b.py", "def test_b(): pass\n")], &["pytest"]);
     finds(&[own, ("tests/conftest.py", "")], &["pytest"]);
@@ -108,7 +151,7 @@ fn unittest_is_for_projects_that_do_not_name_pytest() {
 }
 
 #[test]
-fn a_runner_of_javascript_is_a_dependency_or_has_a_configuration() {
+fn detects_javascript_runners_by_dependency_or_configuration() {
     let package = |text| ("package.json", text);
     finds(&[package("{}")], &[]);
     finds(&[package(r#"{"devDependencies": {"vitest": "3"}}"#)], &["vitest"]);
@@ -123,8 +166,9 @@ fn a_runner_of_javascript_is_a_dependency_or_has_a_configuration() {
 }
 
 #[test]
-fn of_several_runners_of_javascript_the_one_in_use_counts() {
-    let both = r#"{"devDependencies": {"jest": "30", "mocha": "11"}, "scripts": {"test": "SCRIPT"}}"#;
+fn only_the_javascript_runner_in_use_counts() {
+    let both =
+        r#"{"devDependencies": {"jest": "30", "mocha": "11"}, "scripts": {"test": "SCRIPT"}}"#;
     let package = |script: &str| both.replace("SCRIPT", script);
     finds(&[("package.json", &package("nyc mocha"))], &["mocha"]);
     finds(&[("package.json", &package("make test"))], &["jest", "mocha"]);
@@ -133,7 +177,7 @@ fn of_several_runners_of_javascript_the_one_in_use_counts() {
 }
 
 #[test]
-fn nodes_own_runner_is_known_by_a_script_or_by_tests() {
+fn detects_node_test_by_script_or_tests() {
     let own = ("test/a.test.mjs", "import test from 'node:test'\n");
     finds(&[own], &["node"]);
     finds(&[own, ("package.json", "{}")], &["node"]);
@@ -143,36 +187,49 @@ fn nodes_own_runner_is_known_by_a_script_or_by_tests() {
 }
 
 #[test]
-fn a_workspace_is_run_at_its_root_or_package_by_package() {
-    let root = |runner: &str| format!(r#"{{"workspaces": ["packages/*"], "devDependencies": {{"{runner}": "*"}}}}"#);
+fn workspaces_run_at_the_root_or_per_package() {
+    let root = |runner: &str| {
+        format!(r#"{{"workspaces": ["packages/*"], "devDependencies": {{"{runner}": "*"}}}}"#)
+    };
     let package = |runner: &str| format!(r#"{{"scripts": {{"test": "{runner}"}}}}"#);
-    for (runner, expected) in
-        [("vitest", &["vitest"][..]), ("jest", &["jest"]), ("mocha", &["mocha", "packages/a: mocha"])]
-    {
+    for (runner, expected) in [
+        ("vitest", &["vitest"][..]),
+        ("jest", &["jest"]),
+        ("mocha", &["mocha", "packages/a: mocha"]),
+    ] {
         let (root, below) = (root(runner), package(runner));
         finds(&[("package.json", &root), ("packages/a//package.json", &below)], expected);
     }
 }
 
 #[test]
-fn several_frameworks_are_all_found_but_a_linters_manifest_is_not_one() {
+fn detects_several_frameworks_but_ignores_a_linter_manifest() {
     finds(&[("Cargo.toml", ""), ("pytest.ini", "")], &["pytest", "cargo"]);
-    finds(&[("Cargo.toml", ""), ("pyproject.toml", "[tool.pytest.ini_options]")], &["pytest", "cargo"]);
+    finds(
+        &[("Cargo.toml", ""), ("pyproject.toml", "[tool.pytest.ini_options]")],
+        &["pytest", "cargo"],
+    );
     finds(&[("Cargo.toml", ""), ("pyproject.toml", "[tool.ruff]")], &["cargo"]);
 }
 
 #[test]
-fn packages_below_the_root_count_where_no_run_above_reaches_them() {
+fn packages_below_the_root_count_unless_a_parent_covers_them() {
     finds(&[("Cargo.toml", ""), ("crates/a//Cargo.toml", "")], &["cargo"]);
     finds(&[("go.mod", ""), ("tools//go.mod", "")], &["go", "tools: go"]);
-    finds(&[("README.md", ""), ("api//go.mod", ""), ("web//pytest.ini", "")], &["api: go", "web: pytest"]);
-    finds(&[("pytest.ini", ""), ("sub//conftest.py", ""), ("sub//Cargo.toml", "")], &["pytest", "sub: cargo"]);
-    // Only the root may be merely likely.
+    finds(
+        &[("README.md", ""), ("api//go.mod", ""), ("web//pytest.ini", "")],
+        &["api: go", "web: pytest"],
+    );
+    finds(
+        &[("pytest.ini", ""), ("sub//conftest.py", ""), ("sub//Cargo.toml", "")],
+        &["pytest", "sub: cargo"],
+    );
+    // Likely matches count only at the root.
     finds(&[("README.md", ""), ("web//setup.py", "")], &[]);
 }
 
 #[test]
-fn a_selection_reaches_the_framework_it_is_meant_for() {
+fn selections_reach_their_framework() {
     let found = |row: &'static Framework, path: &str| Found {
         row,
         folder: Folder { path: path.to_owned(), ..Folder::default() },
@@ -182,7 +239,8 @@ fn a_selection_reaches_the_framework_it_is_meant_for() {
     let (python, go) = (found(&pytest::FRAMEWORK, ""), found(&go::FRAMEWORK, "api"));
     let (cargo, nextest) = (found(&cargo::FRAMEWORK, ""), found(&nextest::FRAMEWORK, ""));
     let one = |id: &str| Selection::One(id.to_owned());
-    let files = |paths: &[&str]| Selection::Files(paths.iter().map(|path| (*path).to_owned()).collect());
+    let files =
+        |paths: &[&str]| Selection::Files(paths.iter().map(|path| (*path).to_owned()).collect());
     for (found, selection, expected) in [
         (&python, one("tests/test_a.py::a"), Some(one("tests/test_a.py::a"))),
         (&go, one("tests/test_a.py::a"), None),
@@ -191,7 +249,7 @@ fn a_selection_reaches_the_framework_it_is_meant_for() {
         (&go, files(&["api/a_test.go", "test_b.py"]), Some(files(&["a_test.go"]))),
         (&python, files(&["api/a_test.go"]), None),
         (&go, Selection::List, Some(Selection::List)),
-        // Rust's unit tests stand beside the code, whoever runs them.
+        // Rust's unit tests are in the same file as the code, for both runners.
         (&cargo, files(&["src/a.rs"]), Some(files(&["src/a.rs"]))),
         (&nextest, files(&["src/a.rs"]), Some(files(&["src/a.rs"]))),
         (&nextest, files(&["README.md"]), None),
@@ -201,17 +259,27 @@ fn a_selection_reaches_the_framework_it_is_meant_for() {
 }
 
 #[test]
-fn a_report_of_a_package_is_placed_in_the_project() {
+fn package_reports_get_project_paths_and_ids() {
     let found = Found {
         row: &go::FRAMEWORK,
         folder: Folder { path: "api".to_owned(), ..Folder::default() },
         command: None,
         files: Vec::new(),
     };
-    let test = Test { file: Some("a_test.go".to_owned()), ..Test::new("d.TestA", crate::report::Status::Passed) };
-    let report = Report { planned: Some(vec!["d.TestA".to_owned()]), tests: vec![test], ..Report::default() };
+    let test = Test {
+        file: Some("a_test.go".to_owned()),
+        ..Test::new("d.TestA", crate::report::Status::Passed)
+    };
+    let report = Report {
+        planned: Some(vec!["d.TestA".to_owned()]),
+        tests: vec![test],
+        ..Report::default()
+    };
     let report = found.outward(report);
-    assert_eq!((report.tests[0].id.as_str(), report.tests[0].file.as_deref()), ("api: d.TestA", Some("api/a_test.go")));
+    assert_eq!(
+        (report.tests[0].id.as_str(), report.tests[0].file.as_deref()),
+        ("api: d.TestA", Some("api/a_test.go"))
+    );
     assert_eq!(report.planned.unwrap(), ["api: d.TestA"]);
 }
 
@@ -259,7 +327,9 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
     ] {
         is(&vitest::FRAMEWORK, path, expected);
     }
-    for (framework, path) in [(&jest::FRAMEWORK, "jest.config.ts"), (&mocha::FRAMEWORK, ".mocharc.json")] {
+    for (framework, path) in
+        [(&jest::FRAMEWORK, "jest.config.ts"), (&mocha::FRAMEWORK, ".mocharc.json")]
+    {
         is(framework, path, "config");
         is(framework, "src/calc.test.ts", "test");
     }
@@ -288,12 +358,17 @@ fn paths_are_tests_or_runner_configuration_or_neither() {
     ] {
         is(&rspec::FRAMEWORK, path, expected);
     }
-    for (path, expected) in
-        [("test/calc_test.rb", "test"), ("test/test_helper.rb", "test"), ("lib/calc.rb", "-"), ("Rakefile", "config")]
-    {
+    for (path, expected) in [
+        ("test/calc_test.rb", "test"),
+        ("test/test_helper.rb", "test"),
+        ("lib/calc.rb", "-"),
+        ("Rakefile", "config"),
+    ] {
         is(&minitest::FRAMEWORK, path, expected);
     }
-    for (path, expected) in [("test/calc.bats", "test"), ("test/helper.bash", "test"), ("src/calc.sh", "-")] {
+    for (path, expected) in
+        [("test/calc.bats", "test"), ("test/helper.bash", "test"), ("src/calc.sh", "-")]
+    {
         is(&bats::FRAMEWORK, path, expected);
     }
     for (path, expected) in [

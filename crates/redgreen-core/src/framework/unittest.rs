@@ -1,5 +1,5 @@
-//! Python's unittest, which has no structured report of its own: our `reporters/redgreen_unittest.py` runs it and writes
-//! a stream. Both sides are changed together.
+//! Python's unittest has no structured report, so our `reporters/redgreen_unittest.py` runs it and
+//! writes a stream. Change both together.
 
 use std::collections::BTreeSet;
 
@@ -26,22 +26,24 @@ pub const FRAMEWORK: Framework = Framework {
     litter: python::LITTER,
 };
 
-const REPORTER: Injected =
-    Injected { path: "plugins/redgreen_unittest.py", text: include_str!("../../reporters/redgreen_unittest.py") };
+const REPORTER: Injected = Injected {
+    path: "plugins/redgreen_unittest.py",
+    text: include_str!("../../reporters/redgreen_unittest.py"),
+};
 
-/// argparse's code, and our reporter's for a name that does not exist.
+/// argparse's exit code, which our reporter also uses for a name that does not exist.
 const DECIDES: &[(i32, Outcome)] = &[(2, Outcome::UsageError)];
 
-/// What the loader puts in the place of a module that it could not import.
+/// The loader's placeholder for a module that it could not import.
 const FAILED_LOAD: &str = "unittest.loader._FailedTest.";
-/// What comes in the place of a test when the hook of a class or a module fails.
+/// Placeholders for tests if the hook of a class or a module fails.
 const HOOKS: &[&str] = &["setUpClass ", "tearDownClass ", "setUpModule ", "tearDownModule "];
 
 fn detect(folder: &Folder) -> Evidence {
     if python::is_for_unittest(folder) { Evidence::Sure } else { Evidence::None }
 }
 
-/// `tests.test_a.TestAdd.test_two (n=1)`
+/// Parses `tests.test_a.TestAdd.test_two (n=1)`.
 fn read_id(id: &str) -> Identity<'_> {
     let subtest = id.strip_suffix(')').and_then(|id| id.split_once(" ("));
     let (whole, case) = subtest.map_or((id, None), |(whole, case)| (whole, Some(case)));
@@ -51,14 +53,17 @@ fn read_id(id: &str) -> Identity<'_> {
 fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let python = python::interpreter(facts, FRAMEWORK.name)?;
     let with_coverage = *selection == Selection::Coverage;
-    let module = if with_coverage { python::under_coverage(facts, python.clone()) } else { python.clone() };
+    let module =
+        if with_coverage { python::under_coverage(facts, python.clone()) } else { python.clone() };
     let starts = starts(&facts.folder);
-    let call = module.args(["-m", "redgreen_unittest"]).args(starts.iter().flat_map(|start| ["--start", start]));
+    let call = module
+        .args(["-m", "redgreen_unittest"])
+        .args(starts.iter().flat_map(|start| ["--start", start]));
     let call = match selection {
         Selection::All | Selection::Coverage => call,
         Selection::List => call.args(["--list"]),
         Selection::Files(paths) => call.args(paths.iter().map(|path| module_of(path, &starts))),
-        // A subtest cannot be run without its test: `pkg.Case.test_table (i=1)`.
+        // A subtest cannot run without its test: `pkg.Case.test_table (i=1)`.
         Selection::One(id) => call.args([id.split(" (").next().unwrap_or(id)]),
     };
     let mut invocation = python::invocation("python -m unittest", call, facts, REPORTER);
@@ -68,7 +73,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     Ok(invocation)
 }
 
-/// Discovery does not enter a folder without `__init__.py`: such a one is a start of its own.
+/// Discovery does not enter a folder without `__init__.py`, so such a folder is a separate start.
 fn starts(folder: &Folder) -> Vec<&'static str> {
     let is_start = |name: &&str| {
         let within = |path: &str| path.strip_prefix(name)?.strip_prefix('/').map(is_discovered);
@@ -78,12 +83,13 @@ fn starts(folder: &Folder) -> Vec<&'static str> {
     std::iter::once(".").chain(["tests", "test"].into_iter().filter(is_start)).collect()
 }
 
-/// As our reporter discovers them: `test*.py` is unittest's own pattern, `*_test.py` what many give it.
+/// The patterns of our reporter: `test*.py` is unittest's default, `*_test.py` is a common
+/// alternative.
 fn is_discovered(path: &str) -> bool {
     path.starts_with("test") || path.ends_with("_test.py")
 }
 
-/// The module of a file, from the start it lies in.
+/// The module of a file, relative to its discovery start.
 fn module_of(path: &str, starts: &[&str]) -> String {
     let within = |start: &&str| path.strip_prefix(start)?.strip_prefix('/');
     let path = starts.iter().find_map(within).unwrap_or(path);
@@ -102,15 +108,16 @@ fn parse(captured: &Captured) -> Report {
     }
     for mut test in stream.tests(captured.exit, status) {
         if let Some(module) = test.id.strip_prefix(FAILED_LOAD) {
-            // The loader names a missing test in the same way as a module that does not import.
+            // The loader uses the same placeholder for a missing test and for a module that fails
+            // to import.
             if test.exception.as_deref() == Some("ImportError") {
-                report.load_errors.push(told_by_the_loader(module, &test.message.unwrap_or_default()));
+                report.load_errors.push(loader_error(module, &test.message.unwrap_or_default()));
             } else {
                 report.decided = Some(Outcome::UsageError);
             }
             continue;
         }
-        // Where the test is, unless it broke in its own file: then the line that broke.
+        // Use the place of the test, unless it failed in its own file: then the line that failed.
         let start = stream.started.iter().find(|line| line.id.as_deref() == Some(&test.id));
         if let Some(start) = start.filter(|start| start.file != test.file) {
             (test.file, test.line) = (start.file.clone(), start.line);
@@ -127,10 +134,11 @@ fn parse(captured: &Captured) -> Report {
     report
 }
 
-/// A test with a failed subtest has no result of its own. One that was still running when the process ended keeps its
-/// end.
+/// A test with a failed subtest has no result of its own. A test that was running when the process
+/// ended keeps its result.
 fn drop_parents_of_subtests(report: &mut Report, stream: &Stream) {
-    let running = stream.started.last().filter(|_| !stream.finished).and_then(|line| line.id.clone());
+    let running =
+        stream.started.last().filter(|_| !stream.finished).and_then(|line| line.id.clone());
     let parents = parents_of_subtests(report);
     let lost: BTreeSet<&str> = stream.lost().filter_map(|line| line.id.as_deref()).collect();
     report.tests.retain(|test| {
@@ -143,12 +151,13 @@ fn parents_of_subtests(report: &Report) -> BTreeSet<String> {
     report.tests.iter().filter_map(|test| Some(test.id.split_once(" (")?.0.to_owned())).collect()
 }
 
-/// What was planned and must have a result: not what could not be loaded, what a failed hook held back, or what is told
-/// by its failed subtests alone.
+/// The planned tests that must have a result. Excludes tests that failed to load, that a failed
+/// hook prevented, or that only their failed subtests report.
 fn planned(stream: &Stream, report: &Report) -> Option<Vec<String>> {
     let parents = parents_of_subtests(report);
     let held_back = !report.errors_outside.is_empty();
-    let expected = |id: &&String| !id.starts_with(FAILED_LOAD) && !parents.contains(*id) && !held_back;
+    let expected =
+        |id: &&String| !id.starts_with(FAILED_LOAD) && !parents.contains(*id) && !held_back;
     Some(stream.planned.as_ref()?.iter().map(|(_, id)| id).filter(expected).cloned().collect())
 }
 
@@ -177,8 +186,8 @@ fn load_error(line: &Line, captured: &Captured) -> LoadError {
     }
 }
 
-/// The text of the exception that stopped an import; its last line begins with the class.
-fn told_by_the_loader(module: &str, text: &str) -> LoadError {
+/// Parses the exception that stopped an import; its last line starts with the class.
+fn loader_error(module: &str, text: &str) -> LoadError {
     let last = text.trim_end().lines().last().unwrap_or_default();
     let class = last.split(':').next().unwrap_or_default().to_owned();
     let (kind, code) = python::load_kind(&[class]);

@@ -1,4 +1,4 @@
-//! vitest, read from the stream of our `reporters/redgreen-vitest.mjs`. Both sides are changed together.
+//! Runs vitest and reads the stream of our `reporters/redgreen-vitest.mjs`. Change both together.
 
 use super::captured::Captured;
 use super::facts::{Facts, Reach};
@@ -22,20 +22,26 @@ pub const FRAMEWORK: Framework = Framework {
     litter: javascript::LITTER,
 };
 
-pub(super) const PACKAGE: Package =
-    Package { name: "vitest", configs: &["vitest.config.", "vitest.workspace."], bin: "node_modules/.bin/vitest" };
+pub(super) const PACKAGE: Package = Package {
+    name: "vitest",
+    configs: &["vitest.config.", "vitest.workspace."],
+    bin: "node_modules/.bin/vitest",
+};
 
-const REPORTER: Injected =
-    Injected { path: "redgreen-vitest.mjs", text: include_str!("../../reporters/redgreen-vitest.mjs") };
+const REPORTER: Injected = Injected {
+    path: "redgreen-vitest.mjs",
+    text: include_str!("../../reporters/redgreen-vitest.mjs"),
+};
 
-/// A pattern that no name matches: files are loaded, and no test of theirs is run. Vitest 1 cannot list tests.
+/// A pattern that matches no name: files are loaded, but none of their tests run. Vitest 1 cannot
+/// list tests.
 const NO_NAME: &str = "(?!)";
 const COVERAGE_PACKAGE: &str = "@vitest/coverage-v8";
 
 fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     let vitest = PACKAGE.call(facts)?;
     let reporter = format!("--reporter={}", facts.scratch(REPORTER.path));
-    // Settings of the project that would leave tests out are overruled.
+    // Override project settings that would skip tests.
     let call = vitest.args(["run", &reporter, "--allowOnly=false", "--bail=0"]);
     let call = match selection {
         Selection::All => call.args(["--coverage.enabled=false"]),
@@ -43,21 +49,31 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         Selection::Files(paths) => call.args(["--coverage.enabled=false"]).args(paths),
         Selection::One(id) => {
             let (file, name) = javascript::split_id(id).unwrap_or(("", id));
-            // In vitest 1 a file's own suite has an empty name, and a space goes behind it.
+            // In vitest 1 a file's own suite has an empty name, followed by a space.
             let pattern = javascript::pattern(name).replacen('^', "^ ?", 1);
             let call = call.args(["--coverage.enabled=false", file, "-t", &pattern]);
             javascript::only(call, name)
         }
         Selection::Coverage => {
-            let folder = format!("--coverage.reportsDirectory={}", facts.scratch(javascript::COVERAGE_FOLDER));
-            call.args(["--coverage.enabled", "--coverage.provider=v8", "--coverage.reporter=lcovonly", &folder])
+            let folder = format!(
+                "--coverage.reportsDirectory={}",
+                facts.scratch(javascript::COVERAGE_FOLDER)
+            );
+            call.args([
+                "--coverage.enabled",
+                "--coverage.provider=v8",
+                "--coverage.reporter=lcovonly",
+                &folder,
+            ])
         }
     };
     let mut invocation = javascript::invocation("vitest run", call, facts, &[REPORTER]);
     if *selection == Selection::Coverage {
         javascript::add_coverage(&mut invocation);
         let missing = PACKAGE.missing(facts, COVERAGE_PACKAGE);
-        invocation.probes.extend(facts.tool("node").map(|node| javascript::probe(node, COVERAGE_PACKAGE, missing)));
+        invocation.probes.extend(
+            facts.tool("node").map(|node| javascript::probe(node, COVERAGE_PACKAGE, missing)),
+        );
     }
     Ok(invocation)
 }

@@ -1,22 +1,23 @@
-//! Credentials in a text. The rules follow the default rules of gitleaks (<https://github.com/gitleaks/gitleaks>,
-//! MIT licence, © Zachary Rice): a token's own form decides. Entropy alone never does: it is a hint for a person.
+//! Finds credentials in a text. The rules follow the default rules of gitleaks
+//! (<https://github.com/gitleaks/gitleaks>, MIT licence, © Zachary Rice): the form of a token
+//! decides. Entropy alone never does; it is only a hint for the user.
 
 use std::sync::{LazyLock, OnceLock};
 
 use regex::{Regex, RegexSet};
 
-/// A line with this comment was looked at by a person, as gitleaks has it.
+/// Marks a line that a person has reviewed, as in gitleaks.
 const ALLOWED: &str = "gitleaks:allow";
-/// More findings in one file help nobody.
+/// Maximum number of findings per file.
 const FOUND_MAX: usize = 20;
-/// Bits a letter; English has about 4, and random base64 nearly 6.
+/// Bits per character; English has about 4, and random base64 nearly 6.
 const ENTROPY_MIN: f64 = 4.3;
 const WORD_LETTERS_MIN: usize = 24;
 
-/// The rule that knows a private key by the line before it.
+/// The rule that recognises a private key by its header line.
 const FRAME: &str = "private-key";
 
-/// A rule's name, and the form of what it knows.
+/// The name and the pattern of each rule.
 const RULES: &[(&str, &str)] = &[
     (FRAME, r"-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----"),
     ("aws-access-token", r"\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
@@ -29,7 +30,10 @@ const RULES: &[(&str, &str)] = &[
     ("github-fine-grained-pat", r"\bgithub_pat_[0-9A-Za-z_]{82}\b"),
     ("gitlab-token", r"\bgl(?:pat|ptt|dt|rt|cbt|soat|ft|imt|agent)-[0-9A-Za-z_-]{20,}"),
     ("slack-token", r"\bxox[abeprs]-(?:[0-9]{8,14}-)?[0-9A-Za-z-]{20,}"),
-    ("slack-webhook", r"https://hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{43,56}"),
+    (
+        "slack-webhook",
+        r"https://hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{43,56}",
+    ),
     ("stripe-access-token", r"\b(?:sk|rk)_(?:test|live|prod)_[0-9A-Za-z]{10,99}\b"),
     ("gcp-api-key", r"\bAIza[0-9A-Za-z_-]{35}\b"),
     ("gcp-service-account", r#""type"\s*:\s*"service_account""#),
@@ -68,14 +72,15 @@ const RULES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Which rules a text concerns. A pattern that does not compile fails a test.
-static ANY: LazyLock<RegexSet> =
-    LazyLock::new(|| RegexSet::new(RULES.iter().map(|(_, form)| form)).unwrap_or_else(|_| RegexSet::empty()));
+/// Selects the rules that match a text. A test ensures that every pattern compiles.
+static ANY: LazyLock<RegexSet> = LazyLock::new(|| {
+    RegexSet::new(RULES.iter().map(|(_, form)| form)).unwrap_or_else(|_| RegexSet::empty())
+});
 
-/// Each rule by itself, as soon as a text concerns it: all together they take megabytes, and most texts have no secret.
+/// Each rule, compiled on first use: all together take megabytes, and most texts contain no secret.
 static EACH: [OnceLock<Option<Regex>>; RULES.len()] = [const { OnceLock::new() }; RULES.len()];
 
-/// The rules that find something in a text.
+/// The rules that match a text.
 fn concerned(text: &str) -> impl Iterator<Item = (&'static str, &'static Regex)> {
     ANY.matches(text).into_iter().filter_map(|index| {
         let (rule, form) = RULES.get(index)?;
@@ -84,15 +89,15 @@ fn concerned(text: &str) -> impl Iterator<Item = (&'static str, &'static Regex)>
     })
 }
 
-/// Where something was found, and by which rule; never the secret itself.
+/// The rule and place of a finding; never the secret itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub rule: &'static str,
-    /// From 1.
+    /// Starts at 1.
     pub line: usize,
 }
 
-/// Every credential in a text, by its own form.
+/// All credentials in a text, by their form.
 pub fn find(text: &str) -> Vec<Found> {
     let mut found = Vec::new();
     for (rule, form) in concerned(text) {
@@ -107,7 +112,8 @@ pub fn find(text: &str) -> Vec<Found> {
     found
 }
 
-/// The text with `mark` in the place of every credential. The frame of a private key stays: it says where the key ends.
+/// Replaces every credential with `mark`. Keeps the header and footer of a private key, which show
+/// where the key ends.
 pub fn cut(text: &str, mark: &str) -> String {
     let mut spans: Vec<(usize, usize)> = Vec::new();
     for (rule, form) in concerned(text) {
@@ -130,17 +136,20 @@ pub fn cut(text: &str, mark: &str) -> String {
     kept
 }
 
-/// Lines with a word that looks random: worth a person's look, and no more.
+/// Lines with a word that looks random. Only a hint for the user.
 pub fn hints(text: &str) -> Vec<usize> {
-    let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '/' | '=');
+    let is_part =
+        |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '+' | '/' | '=');
     let is_random = |word: &str| {
-        let mixed =
-            word.bytes().any(|byte| byte.is_ascii_digit()) && word.bytes().any(|byte| byte.is_ascii_alphabetic());
+        let mixed = word.bytes().any(|byte| byte.is_ascii_digit())
+            && word.bytes().any(|byte| byte.is_ascii_alphabetic());
         word.len() >= WORD_LETTERS_MIN && mixed && entropy(word) >= ENTROPY_MIN
     };
     (1..)
         .zip(text.lines())
-        .filter(|(_, line)| !line.contains(ALLOWED) && line.split(|letter| !is_part(letter)).any(is_random))
+        .filter(|(_, line)| {
+            !line.contains(ALLOWED) && line.split(|letter| !is_part(letter)).any(is_random)
+        })
         .map(|(number, _)| number)
         .take(FOUND_MAX)
         .collect()
@@ -155,7 +164,11 @@ fn entropy(word: &str) -> f64 {
         }
     }
     let share = |count: usize| count as f64 / word.len() as f64;
-    counts.into_iter().filter(|count| *count > 0).map(|count| -share(count) * share(count).log2()).sum()
+    counts
+        .into_iter()
+        .filter(|count| *count > 0)
+        .map(|count| -share(count) * share(count).log2())
+        .sum()
 }
 
 fn line_number(text: &str, offset: usize) -> usize {
@@ -181,11 +194,14 @@ mod tests {
         assert_eq!(ANY.len(), RULES.len());
     }
 
-    /// Made up here, in pieces: no scanner has to be told that they are examples.
+    /// Built from pieces, so that secret scanners do not report them.
     #[test]
-    fn credentials_are_known_by_their_form() {
-        let letters = |count: usize| "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8".chars().cycle().take(count).collect::<String>();
-        let capitals = |count: usize| "ABCDEFGH2345".chars().cycle().take(count).collect::<String>();
+    fn recognises_credentials_by_form() {
+        let letters = |count: usize| {
+            "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8".chars().cycle().take(count).collect::<String>()
+        };
+        let capitals =
+            |count: usize| "ABCDEFGH2345".chars().cycle().take(count).collect::<String>();
         let hex = |count: usize| "0123456789abcdef".chars().cycle().take(count).collect::<String>();
         for (text, rule) in [
             (format!("key = AK{}{}", "IA", capitals(16)), Some("aws-access-token")),
@@ -203,12 +219,16 @@ mod tests {
             ("assert roman(4) == 'IV'".to_owned(), None),
         ] {
             let found = find(&format!("first line\n{text}\n"));
-            assert_eq!(found.first().map(|found| (found.rule, found.line)), rule.map(|rule| (rule, 2)), "{text}");
+            assert_eq!(
+                found.first().map(|found| (found.rule, found.line)),
+                rule.map(|rule| (rule, 2)),
+                "{text}"
+            );
         }
     }
 
     #[test]
-    fn credentials_are_cut_out_and_nothing_else() {
+    fn removes_credentials_and_nothing_else() {
         let token = format!("gh{}_{}", "p", "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8aB3dE5gH7");
         let text = format!("a = '{token}'\nb = 2 # {token} {token}\n");
         assert_eq!(cut(&text, "…"), "a = '…'\nb = 2 # … …\n");
@@ -216,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_random_word_is_a_hint_and_no_more() {
+    fn a_random_word_is_only_a_hint() {
         let text = "plain words\nkey = \"q7Zr2Lk9Xw4Vb8Nm1Pc6Td3Yh5Js0Gf\"\n";
         assert_eq!(hints(text), [2]);
         assert_eq!(find(text), []);

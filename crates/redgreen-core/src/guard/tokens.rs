@@ -1,11 +1,12 @@
-//! How many tokens a text is at most, counted here before anything is sent.
+//! Counts an upper bound of the tokens of a text, before anything is sent.
 //!
-//! The table holds the first 65,536 of the 200,000 tokens of OpenAI's `o200k_base` (MIT licence), in order of
-//! rank. Byte-pair encoding merges the pair of the lowest rank first, so an encoding with the head of the table
-//! is the whole encoding stopped early: it never has fewer tokens. That makes a sound upper bound out of a
-//! tenth of the memory. Source code comes out 5 to 10 % too high, Chinese up to 40 %.
+//! The table has the first 65,536 of the 200,000 tokens of OpenAI's `o200k_base` (MIT licence), in
+//! order of rank. Byte-pair encoding merges the pair with the lowest rank first, so encoding with
+//! the head of the table equals the full encoding stopped early: it never has fewer tokens. This
+//! gives a sound upper bound with a tenth of the memory. Source code comes out 5 to 10 % too high,
+//! Chinese up to 40 %.
 //!
-//! The file is a byte of length and the token's bytes, for each token.
+//! For each token, the file has a length byte and the token's bytes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,10 +15,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 const TABLE: &[u8] = include_bytes!("o200k-head.bin");
-/// Twice the number of tokens, as a power of two: the search for a token takes about two looks.
+/// Twice the number of tokens, as a power of two: finding a token takes about two probes.
 const SLOTS: usize = 1 << 17;
 const EMPTY: u32 = u32::MAX;
-/// `o200k_base` cuts a text into pieces with this, but for `\s+(?!\S)`: see `pieces`.
+/// The pattern that `o200k_base` uses to split a text, without `\s+(?!\S)`: see `pieces`.
 const PIECE: &str = concat!(
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+",
     r"(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])?",
@@ -28,9 +29,9 @@ const PIECE: &str = concat!(
 
 static ENCODER: LazyLock<Option<Encoder>> = LazyLock::new(Encoder::new);
 
-/// At least as many tokens as `o200k_base` makes of the text.
+/// At least as many tokens as `o200k_base` would produce.
 pub fn count(text: &str) -> usize {
-    // A byte is at most one token, so this is a bound as well.
+    // A byte is at most one token, so the length is an upper bound as well.
     ENCODER.as_ref().map_or(text.len(), |encoder| encoder.count(text))
 }
 
@@ -38,7 +39,7 @@ struct Encoder {
     piece: Regex,
     /// Tokens by rank.
     tokens: Vec<&'static [u8]>,
-    /// Ranks, at the place that the token's hash says or the next free one.
+    /// Ranks, at the slot of the token's hash or the next free one.
     slots: Vec<u32>,
 }
 
@@ -84,25 +85,28 @@ impl Encoder {
         }
     }
 
-    /// The number of tokens in one piece. Neighbours are merged, the pair of the lowest rank first and the leftmost of
-    /// equals, until no pair is a token.
+    /// The number of tokens in one piece. Merges the neighbouring pair with the lowest rank,
+    /// leftmost first, until no pair is a token.
     fn encoded(&self, piece: &[u8]) -> Option<usize> {
         if self.rank(piece).is_some() {
             return Some(1);
         }
-        // A part is known by where it starts. `ends` is where it stops, and 0 once it belongs to the part before.
+        // A part is identified by its start. `ends` has its end, or 0 after the part was merged
+        // into the one before.
         let mut ends: Vec<usize> = (1..=piece.len()).collect();
-        let mut starts_before: Vec<usize> = (0..piece.len()).map(|start| start.saturating_sub(1)).collect();
+        let mut starts_before: Vec<usize> =
+            (0..piece.len()).map(|start| start.saturating_sub(1)).collect();
         let pair = |start: usize, ends: &[usize]| {
             let end = *ends.get(*ends.get(start)?)?;
             let rank = self.rank(piece.get(start..end)?)?;
             Some(Reverse((rank, start, end)))
         };
-        let mut pairs: BinaryHeap<_> = (0..piece.len()).filter_map(|start| pair(start, &ends)).collect();
+        let mut pairs: BinaryHeap<_> =
+            (0..piece.len()).filter_map(|start| pair(start, &ends)).collect();
         let mut parts = piece.len();
         while let Some(Reverse((_, start, end))) = pairs.pop() {
             let middle = *ends.get(start)?;
-            // One of the two was merged with another part meanwhile.
+            // One of the two was merged with another part in the meantime.
             if middle == 0 || ends.get(middle) != Some(&end) {
                 continue;
             }
@@ -121,7 +125,7 @@ impl Encoder {
     }
 }
 
-/// Where `\s+(?!\S)` would have stopped: the last of several blanks before a word belongs to the word.
+/// Stops where `\s+(?!\S)` would: the last of several blanks before a word belongs to the word.
 fn cut(piece: &str, is_last: bool) -> &str {
     let is_blank = piece.chars().all(char::is_whitespace) && !piece.ends_with(['\r', '\n']);
     match piece.char_indices().next_back() {
@@ -132,9 +136,9 @@ fn cut(piece: &str, is_last: bool) -> &str {
 
 /// FNV-1a, folded: the table's tokens are short.
 fn hash(bytes: &[u8]) -> usize {
-    let hash = bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     usize::try_from((hash ^ (hash >> 32)) % SLOTS as u64).unwrap_or_default()
 }
 
@@ -145,7 +149,7 @@ mod tests {
     use super::*;
     use crate::guard::with_margin;
 
-    /// A text with what OpenAI's own tokenizers count in it.
+    /// A text with the counts of OpenAI's own tokenizers.
     #[derive(Deserialize)]
     struct Sample {
         name: String,
@@ -159,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_counts_for_less_than_the_real_tokenizer_says() {
+    fn never_counts_less_than_the_real_tokenizer() {
         for sample in samples() {
             let counted = count(&sample.text);
             assert!(counted >= sample.o200k, "{}: {counted}, really {}", sample.name, sample.o200k);
@@ -168,25 +172,36 @@ mod tests {
     }
 
     #[test]
-    fn source_code_and_english_count_for_little_more_than_they_are() {
+    fn source_code_and_english_are_counted_closely() {
         for sample in samples() {
-            if ["rust", "python", "typescript", "json", "markdown"].contains(&sample.name.as_str()) {
+            if ["rust", "python", "typescript", "json", "markdown"].contains(&sample.name.as_str())
+            {
                 let counted = count(&sample.text);
-                assert!(counted * 100 <= sample.o200k * 112, "{}: {counted}, really {}", sample.name, sample.o200k);
+                assert!(
+                    counted * 100 <= sample.o200k * 112,
+                    "{}: {counted}, really {}",
+                    sample.name,
+                    sample.o200k
+                );
             }
         }
     }
 
     #[test]
-    fn the_margin_covers_what_an_older_tokenizer_makes_of_ascii() {
+    fn the_margin_covers_an_older_tokenizer_on_ascii() {
         for sample in samples().into_iter().filter(|sample| sample.text.is_ascii()) {
             let counted = with_margin(u64::try_from(count(&sample.text)).unwrap());
-            assert!(counted >= u64::try_from(sample.cl100k).unwrap(), "{}: {counted}, {}", sample.name, sample.cl100k);
+            assert!(
+                counted >= u64::try_from(sample.cl100k).unwrap(),
+                "{}: {counted}, {}",
+                sample.name,
+                sample.cl100k
+            );
         }
     }
 
     #[test]
-    fn every_token_of_the_table_is_one_token() {
+    fn every_token_of_the_table_counts_as_one() {
         let encoder = Encoder::new().unwrap();
         assert_eq!(encoder.tokens.len(), 1 << 16);
         for (rank, token) in encoder.tokens.iter().enumerate() {

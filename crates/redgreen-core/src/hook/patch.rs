@@ -1,4 +1,5 @@
-//! The patches that Codex and OpenCode edit with: `*** Begin Patch`, files, hunks of lines to find and to put there.
+//! The patch format of Codex and OpenCode: `*** Begin Patch`, files, and hunks of lines to find and
+//! to insert.
 
 use super::{Edit, How};
 
@@ -9,14 +10,14 @@ const UPDATE: &str = "*** Update File: ";
 const MOVE: &str = "*** Move to: ";
 const MARK: &str = "*** ";
 
-/// Lines to find, and what stands there afterwards.
+/// Lines to find, and their replacement.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hunk {
     pub old: Vec<String>,
     pub new: Vec<String>,
 }
 
-/// The edits of a patch. What cannot be read is an edit whose outcome is unknown.
+/// The edits of a patch. An invalid part becomes an edit with an unknown result.
 pub(super) fn read(text: &str) -> Vec<Edit> {
     let mut edits = Vec::new();
     let mut lines = text.lines().peekable();
@@ -30,16 +31,21 @@ pub(super) fn read(text: &str) -> Vec<Edit> {
         };
         if let Some(path) = line.strip_prefix(ADD) {
             let added = body();
-            let text: String =
-                added.iter().map(|line| format!("{}\n", line.strip_prefix('+').unwrap_or(line))).collect();
+            let text: String = added
+                .iter()
+                .map(|line| format!("{}\n", line.strip_prefix('+').unwrap_or(line)))
+                .collect();
             edits.push(Edit { path: path.trim().to_owned(), how: How::Write(text) });
         } else if let Some(path) = line.strip_prefix(DELETE) {
             edits.push(Edit { path: path.trim().to_owned(), how: How::Delete });
         } else if let Some(path) = line.strip_prefix(UPDATE) {
             let path = path.trim().to_owned();
-            let moved = lines.next_if(|line| line.starts_with(MOVE)).and_then(|line| line.strip_prefix(MOVE));
+            let moved = lines
+                .next_if(|line| line.starts_with(MOVE))
+                .and_then(|line| line.strip_prefix(MOVE));
             let mut body = Vec::new();
-            while let Some(line) = lines.next_if(|line| !line.starts_with(MARK) || line.starts_with("*** End of File"))
+            while let Some(line) =
+                lines.next_if(|line| !line.starts_with(MARK) || line.starts_with("*** End of File"))
             {
                 body.push(line);
             }
@@ -61,7 +67,11 @@ fn hunks(body: &[&str]) -> Vec<Hunk> {
         if line.starts_with("@@") || all.is_empty() {
             all.push(Hunk::default());
         }
-        let (Some(hunk), false) = (all.last_mut(), line.starts_with("@@") || line.starts_with(MARK)) else { continue };
+        let (Some(hunk), false) =
+            (all.last_mut(), line.starts_with("@@") || line.starts_with(MARK))
+        else {
+            continue;
+        };
         match line.split_at_checked(1) {
             Some(("+", rest)) => hunk.new.push(rest.to_owned()),
             Some(("-", rest)) => hunk.old.push(rest.to_owned()),
@@ -79,7 +89,7 @@ fn hunks(body: &[&str]) -> Vec<Hunk> {
     all
 }
 
-/// The text with the hunks in it, found in their order; `None` where one is not found.
+/// Applies the hunks in order; `None` if one is not found.
 pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     let mut out: Vec<String> = Vec::new();
@@ -94,11 +104,13 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Option<String> {
     Some(out.into_iter().map(|line| line + "\n").collect())
 }
 
-/// Where the lines stand; blanks at their ends do not count.
+/// The position of the lines; trailing blanks do not count.
 fn find(lines: &[&str], wanted: &[String]) -> Option<usize> {
     if wanted.is_empty() {
         return Some(lines.len());
     }
-    let same = |window: &[&str]| window.iter().zip(wanted).all(|(one, other)| one.trim_end() == other.trim_end());
+    let same = |window: &[&str]| {
+        window.iter().zip(wanted).all(|(one, other)| one.trim_end() == other.trim_end())
+    };
     lines.windows(wanted.len()).position(same)
 }

@@ -1,4 +1,4 @@
-//! Messages as hosts send them, and what they are answered.
+//! Tests over messages of real hosts and the answers to them.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn replace(old: &str, new: &str, all: bool) -> How {
 }
 
 #[test]
-fn every_host_tells_what_its_tools_do() {
+fn reads_the_tool_calls_of_every_host() {
     // The first two were recorded with Claude Code 2.1.325.
     let claude = r#"{"session_id":"d2","transcript_path":"/h/x.jsonl","cwd":"/p","prompt_id":"8f","permission_mode":"acceptEdits","effort":{"level":"medium"},"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"/p/hello.py","content":"print('hello')\n"},"tool_use_id":"toolu_mock0001"}"#;
     let stop = r#"{"session_id":"d2","cwd":"/p","hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"Wrote hello.py.","background_tasks":[],"session_crons":[]}"#;
@@ -88,12 +88,15 @@ fn every_host_tells_what_its_tools_do() {
         let event = event(text);
         assert_eq!((event.moment, event.action), (moment, action), "{text}");
     }
-    assert_eq!(event(r#"{"hook_event_name":"stop","workspace_roots":["/w"]}"#).cwd.as_deref(), Some("/w"));
+    assert_eq!(
+        event(r#"{"hook_event_name":"stop","workspace_roots":["/w"]}"#).cwd.as_deref(),
+        Some("/w")
+    );
     assert_eq!(read(b"{}", Some("agentStop")).unwrap().moment, Moment::Stop);
 }
 
 #[test]
-fn what_is_no_message_is_told() {
+fn rejects_invalid_messages() {
     let long = vec![b' '; MESSAGE_BYTES_MAX + 1];
     for (bytes, words) in [
         (&b""[..], "not JSON"),
@@ -110,29 +113,51 @@ fn what_is_no_message_is_told() {
 }
 
 #[test]
-fn an_edit_gives_the_file_that_the_host_would_write() {
+fn an_edit_yields_the_file_that_the_host_would_write() {
     let update = |body: &str| {
         let text = format!("*** Begin Patch\n*** Update File: a\n{body}\n*** End Patch\n");
         patch::read(&text).remove(0)
     };
     for (edit, old, expected) in [
-        (Edit { path: String::new(), how: replace("a", "b", false) }, "a a\n", Becomes::Text("b a\n".to_owned())),
-        (Edit { path: String::new(), how: replace("a", "b", true) }, "a a\n", Becomes::Text("b b\n".to_owned())),
-        (Edit { path: String::new(), how: replace("", "new", false) }, "", Becomes::Text("new".to_owned())),
-        (Edit { path: String::new(), how: replace("z", "b", false) }, "a", Becomes::Text("a".to_owned())),
-        (update("@@\n one\n-two\n+2\n three"), "one\ntwo\nthree\n", Becomes::Text("one\n2\nthree\n".to_owned())),
+        (
+            Edit { path: String::new(), how: replace("a", "b", false) },
+            "a a\n",
+            Becomes::Text("b a\n".to_owned()),
+        ),
+        (
+            Edit { path: String::new(), how: replace("a", "b", true) },
+            "a a\n",
+            Becomes::Text("b b\n".to_owned()),
+        ),
+        (
+            Edit { path: String::new(), how: replace("", "new", false) },
+            "",
+            Becomes::Text("new".to_owned()),
+        ),
+        (
+            Edit { path: String::new(), how: replace("z", "b", false) },
+            "a",
+            Becomes::Text("a".to_owned()),
+        ),
+        (
+            update("@@\n one\n-two\n+2\n three"),
+            "one\ntwo\nthree\n",
+            Becomes::Text("one\n2\nthree\n".to_owned()),
+        ),
         (update("@@ fn\n-two\n+2"), "one\ntwo\n", Becomes::Text("one\n2\n".to_owned())),
         (update("@@\n+end\n*** End of File"), "one\n", Becomes::Text("one\nend\n".to_owned())),
         (update("@@\n-absent\n+2"), "one\n", Becomes::Unknown),
     ] {
         assert_eq!(edit.apply(Some(old)), expected, "{edit:?}");
     }
-    let moved = patch::read("*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** End Patch\n");
+    let moved = patch::read(
+        "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** End Patch\n",
+    );
     assert_eq!(moved.iter().map(|edit| edit.path.as_str()).collect::<Vec<_>>(), ["a", "b"]);
 }
 
 #[test]
-fn commands_of_the_human_are_not_the_agents() {
+fn agents_must_not_run_commands_of_the_human() {
     for (command, free) in [
         ("pytest -q", true),
         ("redgreen session check --commit", true),
@@ -148,31 +173,53 @@ fn commands_of_the_human_are_not_the_agents() {
 }
 
 #[test]
-fn every_host_hears_a_no_in_its_own_words() {
-    let before = Event { moment: Moment::Before, action: Action::None, cwd: None, name: "PreToolUse".to_owned() };
+fn blocks_in_the_format_of_every_host() {
+    let before = Event {
+        moment: Moment::Before,
+        action: Action::None,
+        cwd: None,
+        name: "PreToolUse".to_owned(),
+    };
     let stop = Event { moment: Moment::Stop, name: "Stop".to_owned(), ..before.clone() };
     for host in Host::ALL {
         let denied = render(host, &before, &Answer::Deny("no".to_owned()));
-        let words = format!("{}{}", denied.stdout.map_or_else(String::new, |value| value.to_string()), denied.stderr);
-        assert!(words.contains("no") && (words.contains("deny") || denied.code == BLOCKED), "{host:?} {words}");
-        let kept = render(host, &stop, &Answer::Continue("go on".to_owned())).stdout.unwrap().to_string();
+        let words = format!(
+            "{}{}",
+            denied.stdout.map_or_else(String::new, |value| value.to_string()),
+            denied.stderr
+        );
+        assert!(
+            words.contains("no") && (words.contains("deny") || denied.code == BLOCKED),
+            "{host:?} {words}"
+        );
+        let kept =
+            render(host, &stop, &Answer::Continue("go on".to_owned())).stdout.unwrap().to_string();
         assert!(kept.contains("go on"), "{host:?} {kept}");
         let allowed = render(host, &before, &Answer::Allow(None));
-        assert!(allowed.code == 0 && !allowed.stdout.unwrap_or_default().to_string().contains("deny"), "{host:?}");
-        // Broken before a tool acts is a no; broken at a stop lets go.
+        assert!(
+            allowed.code == 0 && !allowed.stdout.unwrap_or_default().to_string().contains("deny"),
+            "{host:?}"
+        );
+        // A failure before a tool acts blocks; a failure at a stop does not.
         let closed = broken(host, Some(&before), "disk");
-        assert!(closed.code == BLOCKED || closed.stdout.unwrap().to_string().contains("deny"), "{host:?}");
+        assert!(
+            closed.code == BLOCKED || closed.stdout.unwrap().to_string().contains("deny"),
+            "{host:?}"
+        );
         let open = broken(host, Some(&stop), "disk");
-        assert!(open.code == 0 && !open.stdout.unwrap_or_default().to_string().contains("block"), "{host:?}");
+        assert!(
+            open.code == 0 && !open.stdout.unwrap_or_default().to_string().contains("block"),
+            "{host:?}"
+        );
         assert_eq!(broken(host, None, "rubbish").code, BLOCKED);
     }
 }
 
 #[test]
-fn mangled_messages_are_read_or_refused() {
+fn damaged_messages_are_read_or_rejected() {
     const MESSAGES: usize = 10_000;
     let whole = r#"{"cwd":"/p","hook_event_name":"PreToolUse","tool_input":{"file_path":"a","edits":[{"old_string":"x","new_string":"y"}],"command":"*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** End Patch"}}"#;
-    // Nobody's favourite number; with it the messages are the same each time.
+    // A fixed seed, so that the messages are the same in each run.
     let mut random: u64 = 0x5eed_0f12_de1a;
     let mut next = |below: usize| {
         random ^= random << 13;
@@ -200,7 +247,9 @@ fn mangled_messages_are_read_or_refused() {
             if let Action::Edit(edits) = &event.action {
                 edits.iter().for_each(|edit| drop(edit.apply(Some("x\n"))));
             }
-            Host::ALL.iter().for_each(|host| drop(render(*host, &event, &Answer::Deny("no".to_owned()))));
+            Host::ALL
+                .iter()
+                .for_each(|host| drop(render(*host, &event, &Answer::Deny("no".to_owned()))));
         }
     }
     assert!((100..MESSAGES - 100).contains(&read_well), "{read_well}");

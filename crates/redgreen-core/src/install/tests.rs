@@ -1,9 +1,9 @@
-//! Rows: what a file held, and what it holds with our part in it and without.
+//! Tests for files before, with and without our part.
 
 use super::*;
 
 #[test]
-fn putting_it_in_twice_changes_nothing_and_taking_it_out_undoes_it() {
+fn adding_is_idempotent_and_removing_undoes_it() {
     let others = "{\n    \"model\": \"opus\",\n    \"hooks\": {\n        \"Stop\": [\n            {\n                \
                   \"hooks\": [\n                    {\n                        \"type\": \"command\",\n                        \
                   \"command\": \"lint\"\n                    }\n                ]\n            }\n        ]\n    }\n}\n";
@@ -11,7 +11,12 @@ fn putting_it_in_twice_changes_nothing_and_taking_it_out_undoes_it() {
         for part in parts(host) {
             let once = added(&part, None).unwrap();
             assert_eq!(added(&part, Some(&once)).unwrap(), once, "{host:?} {}", part.path);
-            assert_eq!(removed(&part, &once).unwrap(), None, "{host:?} {}: nothing else was there", part.path);
+            assert_eq!(
+                removed(&part, &once).unwrap(),
+                None,
+                "{host:?} {}: nothing else was there",
+                part.path
+            );
             if !matches!(part.content, Content::Json(_)) {
                 continue;
             }
@@ -27,24 +32,27 @@ fn putting_it_in_twice_changes_nothing_and_taking_it_out_undoes_it() {
 }
 
 #[test]
-fn handlers_of_others_beside_ours_stay() {
+fn keeps_handlers_of_other_tools() {
     let part = parts(Host::Claude).remove(0);
     let mut value: Value = serde_json::from_str(&added(&part, None).unwrap()).unwrap();
     let handlers = value["hooks"]["Stop"][0]["hooks"].as_array_mut().unwrap();
     handlers.push(json!({ "type": "command", "command": "lint" }));
     let left = removed(&part, &value.to_string()).unwrap().unwrap();
     let left: Value = serde_json::from_str(&left).unwrap();
-    assert_eq!(left, json!({ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "lint" }] }] } }));
+    assert_eq!(
+        left,
+        json!({ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "lint" }] }] } })
+    );
 }
 
 #[test]
-fn what_cannot_be_put_in_is_told_and_left() {
+fn reports_and_keeps_a_file_that_cannot_be_changed() {
     let hooks = parts(Host::Claude).remove(0);
     for (old, words) in [
         ("// comment\n{}", "not plain JSON"),
-        ("[]", "no object"),
-        ("{\"hooks\": 1}", "no object"),
-        ("{\"hooks\": {\"Stop\": {}}}", "no array"),
+        ("[]", "object"),
+        ("{\"hooks\": 1}", "not an object"),
+        ("{\"hooks\": {\"Stop\": {}}}", "not an array"),
     ] {
         let why = added(&hooks, Some(old)).unwrap_err();
         assert!(why.contains(words), "{old}: {why}");
@@ -59,12 +67,18 @@ fn what_cannot_be_put_in_is_told_and_left() {
 }
 
 #[test]
-fn every_host_asks_before_an_edit_and_at_the_end() {
+fn every_host_calls_redgreen_before_an_edit_and_at_the_end() {
     for host in Host::ALL {
         let all: String = parts(host).iter().map(|part| added(part, None).unwrap()).collect();
-        assert!(all.contains("redgreen hook") || all.contains("\"hook\", \"opencode\""), "{host:?}");
+        assert!(
+            all.contains("redgreen hook") || all.contains("\"hook\", \"opencode\""),
+            "{host:?}"
+        );
         let all = all.to_ascii_lowercase();
-        for words in [["pretooluse", "beforetool", "tool.execute.before"], ["stop", "afteragent", "session.idle"]] {
+        for words in [
+            ["pretooluse", "beforetool", "tool.execute.before"],
+            ["stop", "afteragent", "session.idle"],
+        ] {
             assert!(words.iter().any(|word| all.contains(word)), "{host:?} {words:?}");
         }
     }

@@ -1,4 +1,4 @@
-//! The calls that the tests make are made again elsewhere: at GREEN where no tests are, at REFACTOR on both trees.
+//! Repeats the calls of the tests elsewhere: at GREEN without any tests, at REFACTOR on both trees.
 
 use super::{Asked, Case, undecided};
 use crate::experiment::calls::built::{self, Programs};
@@ -9,14 +9,20 @@ use crate::experiment::{oracle, outside};
 use crate::report::Report;
 use crate::verdict::{Reason, Verdict};
 
-/// GREEN: code that answers in one way to tests and in another to everybody else is a matter for a human.
-pub(super) fn at_green(case: &Case<'_>, material: &Material<'_>, verdict: Verdict) -> Asked<Verdict> {
+/// GREEN: if code returns something else outside of the tests, a human decides.
+pub(super) fn at_green(
+    case: &Case<'_>,
+    material: &Material<'_>,
+    verdict: Verdict,
+) -> Asked<Verdict> {
     let mut verdict = verdict;
     for watch in calls::watches(material, Tree::Head) {
         if let Some(reason) = reads_its_tests(case, material, &watch)? {
             return Ok(undecided(&verdict, vec![reason]));
         }
-        let Some(recording) = recorded(case, &watch, material.after, &mut verdict)? else { continue };
+        let Some(recording) = recorded(case, &watch, material.after, &mut verdict)? else {
+            continue;
+        };
         if let Some(reason) = recording.forged(material, &case.report(&watch.experiment)?) {
             return Ok(undecided(&verdict, vec![reason]));
         }
@@ -29,28 +35,36 @@ pub(super) fn at_green(case: &Case<'_>, material: &Material<'_>, verdict: Verdic
         }
         let doubts = recording.doubts(&plain);
         if let Some(call) = doubts.wavering.first() {
-            verdict
-                .notes
-                .push(format!("{call} does not give the same when the calls are made in another order or again"));
+            verdict.notes.push(format!(
+                "{call} returns different results when the calls are repeated or reordered"
+            ));
         }
         if doubts.is_empty() {
             continue;
         }
         let Some(control) = recording.bare(material, &doubts) else { continue };
         let bare = answers(case.observe(&control)?);
-        if let Some(reason) = recording.only_in_tests(&doubts, &plain, &bare, &outside::unseen(material)) {
+        if let Some(reason) =
+            recording.only_in_tests(&doubts, &plain, &bare, &outside::unseen(material))
+        {
             return Ok(undecided(&verdict, vec![reason]));
         }
     }
     Ok(verdict)
 }
 
-/// GREEN: the watched tests are spelled in another way. One that fails is tried without being watched, twice, before anybody
-/// is blamed.
-fn reads_its_tests(case: &Case<'_>, material: &Material<'_>, watch: &Watch) -> Asked<Option<Reason>> {
+/// GREEN: changes the formatting of the watched tests. A test that fails is repeated twice, without
+/// being watched, before it counts.
+fn reads_its_tests(
+    case: &Case<'_>,
+    material: &Material<'_>,
+    watch: &Watch,
+) -> Asked<Option<Reason>> {
     let mut failing = calls::failing(material, &case.report(&watch.experiment)?);
     for time in 0..2 {
-        let Some(experiment) = calls::respelled(material, watch.speaker, time).filter(|_| !failing.is_empty()) else {
+        let Some(experiment) =
+            calls::respelled(material, watch.speaker, time).filter(|_| !failing.is_empty())
+        else {
             return Ok(None);
         };
         let again = calls::failing(material, &case.report(&experiment)?);
@@ -59,8 +73,12 @@ fn reads_its_tests(case: &Case<'_>, material: &Material<'_>, watch: &Watch) -> A
     Ok(failing.first().map(|id| calls::reads_its_tests(id)))
 }
 
-/// GREEN: code that only tests use, and that decides whether they pass, may not change.
-pub(super) fn changed_helper(case: &Case<'_>, material: &Material<'_>, verdict: &mut Verdict) -> Asked<Option<Reason>> {
+/// GREEN: code must not change if only tests use it and it decides whether they pass.
+pub(super) fn changed_helper(
+    case: &Case<'_>,
+    material: &Material<'_>,
+    verdict: &mut Verdict,
+) -> Asked<Option<Reason>> {
     let helpers = oracle::helpers(material);
     if helpers.is_empty() {
         return Ok(None);
@@ -79,7 +97,7 @@ pub(super) fn changed_helper(case: &Case<'_>, material: &Material<'_>, verdict: 
     Ok(None)
 }
 
-/// REFACTOR: calls that give another answer than on the tree before.
+/// REFACTOR: finds calls with another result than on the tree before.
 pub(super) fn at_refactor(
     case: &Case<'_>,
     material: &Material<'_>,
@@ -88,11 +106,12 @@ pub(super) fn at_refactor(
 ) -> Asked<Vec<Reason>> {
     for watch in calls::watches(material, Tree::Base) {
         let Some(recording) = recorded(case, &watch, known, verdict)? else { continue };
-        let (before, now) = (recording.near(material, Tree::Base), recording.near(material, Tree::Head));
+        let (before, now) =
+            (recording.near(material, Tree::Base), recording.near(material, Tree::Head));
         let (first, head) = (answers(case.observe(&before)?), answers(case.observe(&now)?));
         let (reasons, compared) = calls::differences(&first, &head);
         if !reasons.is_empty() {
-            // Whatever the tests left behind, files for one, may be gone by now.
+            // Something that the tests left behind, such as a file, may be gone by now.
             let again = answers(case.observe(&Experiment { time: 1, ..before })?);
             let (reasons, _) = calls::differences(&first.and(again), &head);
             if !reasons.is_empty() {
@@ -100,40 +119,64 @@ pub(super) fn at_refactor(
             }
         }
         let uncalled = recording.uncalled(material);
-        verdict.notes.extend(uncalled.iter().map(|(path, name)| format!("no test calls `{name}` of {path} itself")));
+        verdict.notes.extend(
+            uncalled
+                .iter()
+                .map(|(path, name)| format!("no test calls `{name}` in {path} directly")),
+        );
         if compared > 0 {
-            verdict.notes.push(format!("{compared} calls answer as before"));
+            verdict.notes.push(format!("{compared} calls return the same results as before"));
         }
     }
     Ok(Vec::new())
 }
 
-/// What the watched tests called; nothing where watching disturbed them.
-fn recorded(case: &Case<'_>, watch: &Watch, known: &Report, verdict: &mut Verdict) -> Asked<Option<calls::Recording>> {
-    let Observation::Ran { report, log } = case.observe(&watch.experiment)? else { return Ok(None) };
+/// The calls of the watched tests, or `None` if watching changed the test results.
+fn recorded(
+    case: &Case<'_>,
+    watch: &Watch,
+    known: &Report,
+    verdict: &mut Verdict,
+) -> Asked<Option<calls::Recording>> {
+    let Observation::Ran { report, log } = case.observe(&watch.experiment)? else {
+        return Ok(None);
+    };
     if !calls::is_undisturbed(report, known) {
-        verdict
-            .notes
-            .push("calls could not be recorded: the tests go otherwise when their calls are watched".to_owned());
+        verdict.notes.push(
+            "cannot record calls: the tests give other results while their calls are recorded"
+                .to_owned(),
+        );
         return Ok(None);
     }
     Ok(Some(calls::read(watch.speaker, log)))
 }
 
-/// The same in languages that are built, where nobody can watch: with the arguments that the tests write out.
-pub(super) fn built_at_refactor(case: &Case<'_>, material: &Material<'_>, verdict: &mut Verdict) -> Asked<Vec<Reason>> {
+/// The same for compiled languages, where calls cannot be watched. It uses the arguments that the
+/// tests write out.
+pub(super) fn built_at_refactor(
+    case: &Case<'_>,
+    material: &Material<'_>,
+    verdict: &mut Verdict,
+) -> Asked<Vec<Reason>> {
     let asks = built::near(material);
-    let [before, now] = [Tree::Base, Tree::Head]
-        .map(|tree| built::programs(material, tree, asks.clone(), Question::Calls, "calls near those of the tests"));
+    let [before, now] = [Tree::Base, Tree::Head].map(|tree| {
+        built::programs(
+            material,
+            tree,
+            asks.clone(),
+            Question::Calls,
+            "calls similar to those of the tests",
+        )
+    });
     let (before, now) = (answers_of(case, &before)?, answers_of(case, &now)?);
     let (reasons, compared) = built::differences(&asks, &before, &now);
     if reasons.is_empty() && compared > 0 {
-        verdict.notes.push(format!("{compared} calls answer as before"));
+        verdict.notes.push(format!("{compared} calls return the same results as before"));
     }
     Ok(reasons)
 }
 
-/// What programs that were built said of their calls.
+/// The results of calls from compiled programs.
 pub(super) fn answers_of(case: &Case<'_>, programs: &Programs) -> Asked<Vec<Said>> {
     let mut said = Vec::new();
     for program in &programs.programs {

@@ -1,12 +1,11 @@
-//! What led to a verdict, for a person: each experiment in the order in which it was made, what was seen, and what to type
-//! to see it again.
+//! Explains a verdict: each experiment in order, its result, and the command that repeats it.
 
 use super::Seen;
 use crate::experiment::{Experiment, Observation, Question, Tree};
 use crate::report::{Exit, Report};
 use crate::verdict::Made;
 
-/// Names of files that are told before the rest is counted.
+/// The number of file names to list before the rest is counted.
 const FILES_MAX: usize = 3;
 
 pub(super) fn explain(seen: &[Seen]) -> Vec<Made> {
@@ -31,25 +30,37 @@ fn made(seen: &Seen) -> Made {
 fn asked(question: Question) -> &'static str {
     match question {
         Question::Suite => "What is the result of every test?",
-        Question::Again => "Is it the same once more?",
-        Question::Recording => "Do the tests fail for more than a snapshot that nobody has recorded yet?",
-        Question::Inert => "Do the new tests call what they test, and fail when it does nothing?",
-        Question::Checked => "Is it other code of the project that checks?",
-        Question::Lenient => "Do the tests fail when their expectations cannot be met, with code that does nothing?",
+        Question::Again => "Is the result the same in a second run?",
+        Question::Recording => "Do the tests fail for another reason than a missing snapshot?",
+        Question::Inert => {
+            "Do the new tests call the code under test, and fail when it does nothing?"
+        }
+        Question::Checked => "Does other code of the project do the checking for the tests?",
+        Question::Lenient => {
+            "With code that does nothing, do the tests fail if their expectations cannot be met?"
+        }
         Question::Empty => "Do the tests fail when the new code does nothing?",
-        Question::Oracle => "Do the tests themselves read data that was changed?",
-        Question::OldCode => "Do the tests still fail on the code before?",
-        Question::Impossible => "Do tests fail whose expectations cannot be met?",
-        Question::Expectation => "Does each expectation matter by itself?",
-        Question::Reached => "Is the expectation reached that does not seem to matter?",
-        Question::Exceptions => "Do tests fail that wait for another exception than they ask for?",
-        Question::Contents => "Does the code's answer hold what the test expects, whatever the code calls equal?",
-        Question::Order => "Do the tests of RED pass alone, in another order and twice?",
-        Question::Mutant => "Do the tests notice a fault in the changed lines?",
-        Question::Documented => "Do the examples in documentation that were changed hold as they were before?",
-        Question::Reworked => "Do the tests of now notice what those of before noticed?",
-        Question::Calls => "Does the code answer the same calls in the same way elsewhere?",
-        Question::Withheld => "Are examples met that whoever wrote the code never saw?",
+        Question::Oracle => "Do the tests read data that the step changed?",
+        Question::OldCode => "Do the tests still fail on the old code?",
+        Question::Impossible => "Do the tests fail if their expectations cannot be met?",
+        Question::Expectation => "Does each single expectation matter?",
+        Question::Reached => "Does the test reach the expectation that seems not to matter?",
+        Question::Exceptions => "Do the tests fail if they expect a different exception?",
+        Question::Contents => {
+            "Does the result contain the expected values, regardless of how the code defines \
+             equality?"
+        }
+        Question::Order => "Do the RED tests pass alone, in another order, and twice?",
+        Question::Mutant => "Do the tests kill a mutant in the changed lines?",
+        Question::Documented => {
+            "Do the changed documentation examples still pass in their old form?"
+        }
+        Question::Configuration => {
+            "Are the results the same with the old settings of the test runner?"
+        }
+        Question::Reworked => "Do the changed tests detect everything that the old tests detected?",
+        Question::Calls => "Do the same calls return the same results outside the test run?",
+        Question::Withheld => "Does the code pass tests and examples that its author never saw?",
     }
 }
 
@@ -57,7 +68,7 @@ fn tree(tree: Tree) -> &'static str {
     match tree {
         Tree::Base => "base",
         Tree::Earlier => "before the base",
-        Tree::Head => "candidate, with the tests that were accepted",
+        Tree::Head => "candidate, with the accepted tests",
         Tree::AsIs => "candidate",
     }
 }
@@ -75,15 +86,21 @@ fn laid(experiment: &Experiment) -> Vec<String> {
 fn saw(observation: &Observation) -> String {
     match observation {
         Observation::Ran { report, .. } => ran(report),
-        Observation::Said(said) => format!("{} answers", said.lines().filter(|line| !line.is_empty()).count()),
-        Observation::Nothing => "it was not made: there was no time for it, or what it needs is not here".to_owned(),
+        Observation::Said(said) => {
+            format!("{} answers", said.lines().filter(|line| !line.is_empty()).count())
+        }
+        Observation::Nothing => {
+            "not run: no time was left, or a required tool is missing".to_owned()
+        }
     }
 }
 
 fn ran(report: &Report) -> String {
     let end = match report.exit {
         Exit::Code(0 | 1) => String::new(),
-        Exit::NotStarted | Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => format!("; {}", report.exit),
+        Exit::NotStarted | Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut => {
+            format!("; {}", report.exit)
+        }
     };
     format!("{}{end}", report.counts())
 }

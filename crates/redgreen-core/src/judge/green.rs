@@ -1,10 +1,15 @@
-//! GREEN: the tests of RED pass, all others as before, and both still tell right from wrong.
+//! GREEN: the RED tests pass, all others are as before, and the tests still detect wrong code.
 
-use super::{Asked, Base, Case, Ruling, Tried, and_refused, control, reports, ruling, try_candidate, undecided};
+use super::{
+    Asked, Base, Case, Ruling, Tried, and_refused, control, reports, ruling, try_candidate,
+    undecided,
+};
 use crate::experiment::bodies::{Held, Program};
 use crate::experiment::documented::Documented;
 use crate::experiment::order::Orders;
-use crate::experiment::{self, Experiment, Material, Observation, Tree, bodies, contents, order, outside};
+use crate::experiment::{
+    self, Experiment, Material, Observation, Tree, bodies, contents, order, outside,
+};
 use crate::report::{Outcome, Status};
 use crate::verdict::{Code, Decision, Reason, Verdict};
 
@@ -21,10 +26,16 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
         keep_examples(case, base, &documented, &mut tried)?;
     }
     if tried.verdict.decision == Decision::Accepted {
-        let targets =
-            reports::asked_for(case.phase, &base.report, &tried.after, &tried.verdict, case.targets.as_deref());
+        let targets = reports::asked_for(
+            case.phase,
+            &base.report,
+            &tried.after,
+            &tried.verdict,
+            case.targets.as_deref(),
+        );
         tried.verdict = try_tests(case, &case.material(&tried.after, &targets), tried.verdict)?;
-        // Where the experiments left a doubt, tests that the code's author did not see may settle it.
+        // If the experiments left a doubt, tests that the author of the code did not see may
+        // decide.
         if tried.verdict.decision != Decision::Refused {
             tried.unseen = super::withheld::at_green(case, &tried.after, &mut tried.verdict)?;
         }
@@ -32,8 +43,13 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
     Ok(ruling(&known, tried))
 }
 
-/// The examples in documentation that GREEN changed still hold as they were, but for names that code has got since.
-fn keep_examples(case: &Case<'_>, base: &Base, documented: &Documented, tried: &mut Tried) -> Asked<()> {
+/// Changed documentation examples still pass in their old form, apart from renamed code.
+fn keep_examples(
+    case: &Case<'_>,
+    base: &Base,
+    documented: &Documented,
+    tried: &mut Tried,
+) -> Asked<()> {
     if documented.changed.is_empty() {
         return Ok(());
     }
@@ -49,7 +65,7 @@ fn keep_examples(case: &Case<'_>, base: &Base, documented: &Documented, tried: &
     Ok(())
 }
 
-/// The experiments that will follow, as far as what RED left tells them already.
+/// The experiments that will probably follow, as far as the report of RED predicts them.
 fn guess(case: &Case<'_>, base: &Base) -> Vec<Experiment> {
     let is_known = |id: &String| base.report.test(id).is_some();
     if !case.facts.is_empty() || base.targets.is_empty() || !base.targets.iter().all(is_known) {
@@ -90,7 +106,8 @@ fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> 
     Ok(verdict)
 }
 
-/// A value of a test that the code's own equality leaves out, and that the code's answer does not hold.
+/// Finds an expected value that the result does not contain, and that the code's own equality
+/// ignores.
 fn hides_a_difference(case: &Case<'_>, material: &Material<'_>) -> Asked<Option<Reason>> {
     let Some(look) = contents::look(material) else { return Ok(None) };
     for hidden in look.hidden(case.observe(&look.experiment)?.log()) {
@@ -102,15 +119,15 @@ fn hides_a_difference(case: &Case<'_>, material: &Material<'_>) -> Asked<Option<
     Ok(None)
 }
 
-/// What the bodies of tests tell of their order: they run last one first, and twice.
+/// What the test bodies say about their order. They run twice, last one first.
 #[derive(Default)]
 struct Told {
     anything: bool,
-    /// They hold alone, and not after others.
+    /// They pass alone, but not after others.
     suspects: Vec<String>,
 }
 
-/// A body of a test that does not hold in an ordinary program.
+/// Finds a test body that fails in an ordinary program.
 fn fails_in_a_program(
     case: &Case<'_>,
     material: &Material<'_>,
@@ -131,8 +148,8 @@ fn fails_in_a_program(
             match only.held(said).first() {
                 Some([Held::No, _]) if is_the_runners_doing(case, material, &only, &id)? => {
                     let sentence = format!(
-                        "{id} holds in a test, and not where the same lines are an ordinary program: the code looks at \
-                         who is asking"
+                        "{id} passes under the test runner, but its body fails in an ordinary \
+                         program: the code detects the tests"
                     );
                     return Ok(Some(Reason::new(Code::GreenSuspicious, sentence).test(&id)));
                 }
@@ -140,11 +157,12 @@ fn fails_in_a_program(
                 Some([Held::No, _]) if order::fails(&case.report(&order::alone(&id, 1))?, &id) => {
                     told.suspects.push(id);
                 }
-                // Alone it reports no result that can be read, so its result among the others is not evidence.
+                // Alone it reports no readable result, so its result among the others is not
+                // evidence.
                 Some([Held::No, _]) => {
                     let sentence = format!(
-                        "{id} holds with all tests, not where the same lines are an ordinary program, and alone it gives no \
-                         result that can be read"
+                        "{id} passes with all tests, but its body fails in an ordinary program, \
+                         and alone it reports no result"
                     );
                     return Ok(Some(Reason::new(Code::GreenSuspicious, sentence).test(&id)));
                 }
@@ -152,7 +170,9 @@ fn fails_in_a_program(
                     if let Some(reason) = order::only_once(material, &id) {
                         return Ok(Some(reason));
                     }
-                    verdict.notes.push(format!("{id} passes only the first time that it runs in a process"));
+                    verdict
+                        .notes
+                        .push(format!("{id} passes only the first time it runs in a process"));
                 }
                 Some([Held::Yes, Held::Yes]) => told.suspects.push(id),
                 Some(_) | None => {}
@@ -162,8 +182,13 @@ fn fails_in_a_program(
     Ok(None)
 }
 
-/// Whether the body fails in every program, and the same test passes as the only one under its runner.
-fn is_the_runners_doing(case: &Case<'_>, material: &Material<'_>, only: &Program, id: &str) -> Asked<bool> {
+/// Whether the body fails in every program, while the same test passes alone under its runner.
+fn is_the_runners_doing(
+    case: &Case<'_>,
+    material: &Material<'_>,
+    only: &Program,
+    id: &str,
+) -> Asked<bool> {
     if let Some(other) = only.otherwise() {
         let said = finished(case.observe(&other.experiment(material))?);
         if !said.is_some_and(|said| matches!(other.held(said).first(), Some([Held::No, _]))) {
@@ -171,16 +196,18 @@ fn is_the_runners_doing(case: &Case<'_>, material: &Material<'_>, only: &Program
         }
     }
     let report = case.report(&only.under_the_runner(material, id))?;
-    // A test of Go that runs others is told by them alone.
-    Ok(report.outcome == Outcome::Passed && report.tests.iter().any(|test| test.status == Status::Passed))
+    // A Go test with subtests is reported only through its subtests.
+    Ok(report.outcome == Outcome::Passed
+        && report.tests.iter().any(|test| test.status == Status::Passed))
 }
 
-/// What a program said that came to its end: another had no time to tell of every body.
+/// The output of a program that finished. One that timed out did not report every body.
 fn finished(observation: &Observation) -> Option<&str> {
     observation.said().filter(|said| !said.ends_with(bodies::UNFINISHED))
 }
 
-/// A test of RED that passes only after others, or only once. It is tried twice before anybody is blamed.
+/// Finds a RED test that passes only after others, or only once. It is tried twice before it
+/// counts.
 fn depends_on_order(
     case: &Case<'_>,
     material: &Material<'_>,
@@ -196,13 +223,14 @@ fn depends_on_order(
     suspects.dedup();
     for id in suspects {
         if order::fails(&case.report(&order::alone(&id, 1))?, &id) {
-            // What the code left in a file may let it pass every other time.
+            // If the code leaves a file behind, the test may pass every other time.
             for time in [2, 3] {
                 if order::fails(&case.report(&order::alone(&id, time))?, &id) {
                     if was_so_before(case, material, &id)? {
-                        verdict
-                            .notes
-                            .push(format!("{id} passes only after other tests, as other rows of it did before"));
+                        verdict.notes.push(format!(
+                            "{id} passes only after other tests, as its other rows did before this \
+                             step"
+                        ));
                         break;
                     }
                     return Ok(Some(order::only_after_others(&id)));
@@ -214,13 +242,14 @@ fn depends_on_order(
             if let Some(reason) = order::only_once(material, &id) {
                 return Ok(Some(reason));
             }
-            verdict.notes.push(format!("{id} passes only the first time that it runs in a process"));
+            verdict.notes.push(format!("{id} passes only the first time it runs in a process"));
         }
     }
     Ok(None)
 }
 
-/// Whether old rows of the same test depended on other tests before the candidate, or before RED where its tests do not load.
+/// Whether old rows of the same test depended on other tests before the candidate, or before RED if
+/// its tests do not load.
 fn was_so_before(case: &Case<'_>, material: &Material<'_>, id: &str) -> Asked<bool> {
     for tree in [Tree::Base, Tree::Earlier].into_iter().take(if case.has_earlier { 2 } else { 1 }) {
         let Some(rows) = order::rows_before(id, tree) else { return Ok(false) };

@@ -1,5 +1,5 @@
-//! Experiments that were worked out already. The rules are read again for every experiment, and working them out takes many
-//! walks through the sources: for a large test file that costs more than its tests.
+//! A cache of planned experiments. The rules run again after every experiment, and planning one
+//! walks through the sources many times. For a large test file, that takes longer than its tests.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -10,16 +10,17 @@ use crate::experiment::reworked::{Comparison, Reworked, comparisons, reworked};
 use crate::experiment::{Experiment, Material, Question, Tree, experiments, suite};
 use crate::report::Report;
 
-/// Beside what a case has at its start, experiments depend only on a report and the tests of RED; the base depends on
-/// experiments that are made once.
+/// Apart from what a case contains at its start, experiments depend only on a report and the RED
+/// tests. The base depends on experiments that run once.
 #[derive(Debug, Default)]
 pub struct Plans {
     plans: RefCell<Vec<Plan>>,
     base: OnceCell<Rc<Base>>,
-    /// What REFACTOR did to the tests, and the faults that tell what they notice: both follow from the two trees alone.
+    /// What REFACTOR did to the tests, and the mutants that compare old and new tests. Both follow
+    /// from the two trees.
     reworked: OnceCell<Rc<Reworked>>,
     comparisons: OnceCell<Rc<[Comparison]>>,
-    /// What GREEN did to examples in documentation; the same.
+    /// What GREEN did to documentation examples. The same applies.
     documented: OnceCell<Rc<Documented>>,
     laid: OnceCell<Rc<[Laid]>>,
 }
@@ -32,7 +33,7 @@ struct Plan {
 }
 
 impl Case<'_> {
-    /// What is known of the tree accepted last.
+    /// Known facts about the last accepted tree.
     pub(super) fn base(&self) -> Asked<Rc<Base>> {
         if let Some(base) = self.plans.base.get() {
             return Ok(Rc::clone(base));
@@ -45,12 +46,18 @@ impl Case<'_> {
         Rc::clone(self.plans.reworked.get_or_init(|| Rc::new(reworked(material))))
     }
 
-    pub(super) fn comparisons(&self, material: &Material<'_>, reworked: &Reworked) -> Rc<[Comparison]> {
+    pub(super) fn comparisons(
+        &self,
+        material: &Material<'_>,
+        reworked: &Reworked,
+    ) -> Rc<[Comparison]> {
         Rc::clone(self.plans.comparisons.get_or_init(|| comparisons(material, reworked).into()))
     }
 
     pub(super) fn documented(&self, material: &Material<'_>, before: &Report) -> Rc<Documented> {
-        Rc::clone(self.plans.documented.get_or_init(|| Rc::new(documented(material).tested(before))))
+        Rc::clone(
+            self.plans.documented.get_or_init(|| Rc::new(documented(material).tested(before))),
+        )
     }
 
     pub(super) fn laid(&self, material: &Material<'_>, documented: &Documented) -> Rc<[Laid]> {
@@ -60,12 +67,13 @@ impl Case<'_> {
     /// The experiments for a report.
     pub(super) fn experiments(&self, material: &Material<'_>) -> Rc<[Experiment]> {
         let mut plans = self.plans.plans.borrow_mut();
-        let is_known = |plan: &&Plan| plan.targets == material.targets && plan.after == *material.after;
+        let is_known =
+            |plan: &&Plan| plan.targets == material.targets && plan.after == *material.after;
         if let Some(plan) = plans.iter().find(is_known) {
             return Rc::clone(&plan.experiments);
         }
-        let mut experiments = experiments(material, self.faults_max);
-        // The tests failed on the code before in this very case; there is no need to see it twice.
+        let mut experiments = experiments(material, self.mutants_max);
+        // The tests already failed on the base in this case, so there is no need to run them twice.
         if self.seen.iter().any(|seen| seen.experiment == suite::on(Tree::Base)) {
             experiments.retain(|experiment| experiment.question != Question::OldCode);
         }

@@ -1,9 +1,10 @@
-//! RED: a new test fails, for the want of what it asks for, and nothing else broke.
+//! RED: a new test fails because the feature is missing, and nothing else broke.
 
 use super::{Asked, Base, Case, Ruling, and_refused, control, ruling, try_candidate};
 use crate::change::is_benchmark;
 use crate::experiment::replaced::{self, Replaced};
 use crate::experiment::{self, About, Material, Observation};
+use crate::report::Test;
 use crate::verdict::{Code, Decision, Reason};
 
 pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
@@ -18,6 +19,15 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
         tried.verdict.notes.extend(replaced.notes);
     }
     if tried.verdict.decision == Decision::Accepted {
+        let mut hidden = known.clone();
+        hidden.tests.retain(|test| tried.after.test(&test.id).is_none());
+        let written = experiment::new_tests(&case.material(&tried.after, &[]));
+        // If a file does not load, its old tests cannot run either. They count as RED tests if RED
+        // changed them. They also count if RED changed no test: then only a helper or a table of
+        // theirs changed.
+        let is_meant =
+            |test: &Test| written.is_empty() || written.iter().any(|about| about.is(test));
+        tried.verdict.targets.retain(|id| hidden.test(id).is_none_or(is_meant));
         let targets = tried.verdict.targets.clone();
         let material = case.material(&tried.after, &targets);
         let mut wrong = experiment::unknown_names(&material);
@@ -31,24 +41,33 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
             tried.unseen = super::withheld::at_red(case, &tried.after, &mut tried.verdict)?;
         }
         if tried.verdict.decision == Decision::Accepted && tried.verdict.targets.is_empty() {
-            let mut hidden = known.clone();
-            hidden.tests.retain(|test| tried.after.test(&test.id).is_none());
+            hidden.tests.retain(is_meant);
             tried.verdict.targets = replaced::owed(case.new, &tried.after.load_errors, &hidden);
+        }
+        if tried.verdict.decision == Decision::Accepted && !tried.after.load_errors.is_empty() {
+            let has_run = |about: &About| tried.after.tests.iter().any(|test| about.is(test));
+            let waiting = written.iter().filter(|about| !has_run(about));
+            tried.verdict.unloaded =
+                waiting.map(|about| format!("{} of {}", about.item, about.file)).collect();
         }
     }
     Ok(ruling(&known, tried))
 }
 
-/// Where nothing could be built, whether all that was written are benchmarks: no test run looks at what they measure.
+/// If nothing could be built: whether RED wrote only benchmarks. No test run fails because of them.
 fn only_measures(material: &Material<'_>) -> Option<Reason> {
     if !material.targets.is_empty() || material.after.load_errors.is_empty() {
         return None;
     }
     let written = experiment::new_tests(material);
     let is_benchmark = |about: &About| {
-        about.file.ends_with("_test.go") && about.item.starts_with("Benchmark") || is_benchmark(&about.file)
+        about.file.ends_with("_test.go") && about.item.starts_with("Benchmark")
+            || is_benchmark(&about.file)
     };
     let first = written.first().filter(|_| written.iter().all(is_benchmark))?;
-    let sentence = format!("{} of {} is a benchmark, and no test run fails because of it", first.item, first.file);
+    let sentence = format!(
+        "{} in {} is a benchmark; benchmarks never fail a test run",
+        first.item, first.file
+    );
     Some(Reason::new(Code::RedNoTests, sentence).place(Some(&first.file), None))
 }

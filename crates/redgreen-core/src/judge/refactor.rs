@@ -1,4 +1,4 @@
-//! REFACTOR: the form changed, and neither what the code does nor what the tests ask for.
+//! REFACTOR: the structure changed, but not the behaviour of the code or the checks of the tests.
 
 use super::{Asked, Base, Case, Ruling, Tried, and_refused, ruling, try_candidate, undecided};
 use crate::experiment::reworked::{Reworked, is_silent, old_tests};
@@ -36,7 +36,7 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
     Ok(ruling(&known, tried))
 }
 
-/// The tests notice what they noticed before, and the code answers as it did.
+/// Compares what the tests detect, and what the code returns, with the tree before.
 fn compare(
     case: &Case<'_>,
     base: &Base,
@@ -73,7 +73,7 @@ fn compare(
     Ok(if removals.is_empty() { verdict } else { undecided(&verdict, removals) })
 }
 
-/// Faults are put into the code: whatever the old tests notice, the new ones have to notice.
+/// Inserts mutants: the new tests must kill every mutant that the old tests killed.
 fn notice_less(
     case: &Case<'_>,
     material: &Material<'_>,
@@ -83,12 +83,15 @@ fn notice_less(
     let comparisons = case.comparisons(material, reworked);
     let vanished = |sentence: &str| Ok(vec![Reason::new(Code::RefactorTestsVanished, sentence)]);
     if comparisons.is_empty() {
-        return vanished("tests are gone, and so is what they tested");
+        return vanished("tests were removed together with the code they test");
     }
     let (old, known) = (case.report(&old_tests(material, reworked))?, material.after);
     let ran = |report: &Report| report.tests.iter().any(|test| !test.status.is_idle());
     if old.outcome != Outcome::Passed && !(ran(&old) && is_silent(&old, known)) {
-        return vanished("tests were changed together with what they test; nothing shows that both mean the same");
+        return vanished(
+            "tests and the code they test changed together, so nothing shows that the behaviour is \
+             the same",
+        );
     }
     let mut tried = 0;
     for comparison in comparisons.iter() {
@@ -101,6 +104,8 @@ fn notice_less(
             }
         }
     }
-    verdict.notes.push(format!("the reworked tests notice what the old ones did, in {tried} faults"));
+    verdict
+        .notes
+        .push(format!("the changed tests kill the same mutants as the old ones ({tried} tried)"));
     Ok(Vec::new())
 }

@@ -1,8 +1,10 @@
-//! The ruling on a phase: from the change, the report accepted last and the report of the candidate, nothing else. No
-//! word of any agent is an input.
+//! Decides on a phase from the change, the last accepted report and the report of the candidate.
+//! Nothing an agent says is an input.
 
 mod carried;
 mod claimed;
+mod ending;
+mod hidden;
 mod seen;
 mod touched;
 
@@ -12,56 +14,73 @@ use crate::change::{Change, ChangedPath, Class, Kind};
 use crate::framework;
 use crate::path::folder;
 use crate::phase::JudgedPhase;
-use crate::report::{EXIT_CODE_ONLY, Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test};
+use crate::report::{
+    EXIT_CODE_ONLY, Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test,
+};
 use crate::verdict::{Code, Decision, Reason, Standing, Verdict};
 
 pub use carried::carry;
 pub use claimed::turned_green;
 use claimed::{nothing_to_make_pass, turns_green};
+pub(crate) use ending::first_line;
+use ending::{bounded, contradiction, count, crashed, denied_failures, failure, unfinished};
+use hidden::{hides, in_changed_test, in_modified_test_file};
 use seen::Seen;
 pub use touched::facts;
 pub(crate) use touched::is_data;
 
-/// What a ruling rests on.
+/// The input of a decision.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
     pub change: &'a Change,
-    /// The report of the state accepted last (the baseline before the first cycle).
+    /// The report of the last accepted tree (the baseline before the first cycle).
     pub before: &'a Report,
     pub after: &'a Report,
-    /// The tests RED made fail. Empty in RED, and when they did not compile there.
+    /// The tests that RED made fail. Empty in RED, and if they did not compile there.
     pub targets: &'a [String],
 }
 
-/// At most so many reasons of one kind; the rest is counted.
+/// The maximum number of reasons of one kind. The rest is counted.
 const REASONS_MAX: usize = 12;
 
-/// Rules on a candidate of RED, GREEN or REFACTOR. The plan is ruled on by `test_list`; nothing is left to rule on when
-/// the run is complete.
+/// Judges a candidate of RED, GREEN or REFACTOR. `test_list` judges PLAN, and COMPLETE needs no
+/// verdict.
 pub fn judge(phase: JudgedPhase, evidence: Evidence<'_>) -> Verdict {
-    // Where a build of its own comes first, what does not compile is never started.
-    let is_built = evidence.after.outcome != Outcome::DidNotCompile || evidence.after.load_errors.is_empty();
-    if evidence.after.outcome == Outcome::UsageError || evidence.after.exit == Exit::NotStarted && is_built {
+    // If the framework builds first, tests do not start when the build fails.
+    let is_built =
+        evidence.after.outcome != Outcome::DidNotCompile || evidence.after.load_errors.is_empty();
+    if evidence.after.outcome == Outcome::UsageError
+        || evidence.after.exit == Exit::NotStarted && is_built
+    {
         let said = telling_line(&evidence.after.output_tail).unwrap_or("nothing");
-        let sentence = format!("`{}` could not work; it said: {said}", evidence.after.command);
-        // Whoever changed what the runner reads before any test can put that right.
+        let sentence = format!("`{}` could not run: {said}", evidence.after.command);
+        // If the step changed a file that the runner reads before any test, its author can fix it.
         let changed = || evidence.change.paths.iter().find(|changed| changed.is_read_first());
         return match (phase == JudgedPhase::Red).then(changed).flatten() {
             Some(changed) => {
-                let reason = Reason::new(Code::RedDoesNotLoad, sentence).place(Some(&changed.path), None);
-                Verdict { standing: Some(Standing { kept: 0, reached: 0 }), ..Verdict::refused(vec![reason]) }
+                let reason =
+                    Reason::new(Code::RedDoesNotLoad, sentence).place(Some(&changed.path), None);
+                Verdict {
+                    standing: Some(Standing { kept: 0, reached: 0 }),
+                    ..Verdict::refused(vec![reason])
+                }
             }
             None => Verdict::undecided(Reason::new(Code::RunnerBroken, sentence)),
         };
     }
-    // A runner that gave up says nothing about a new test, whatever it reported until then.
+    if let Some(reason) = nothing_loads(evidence.before, evidence.after) {
+        return Verdict::undecided(reason);
+    }
+    // If the runner gave up, its report says nothing about a new test.
     if phase == JudgedPhase::Red && evidence.after.has(Flag::RunnerStopped) {
         return Verdict::undecided(crashed(Code::RunnerBroken, evidence.after));
     }
     let (before, after) = (Seen::of(evidence.before), Seen::of(evidence.after));
     let mut verdict = match phase {
         JudgedPhase::Red => red(evidence.change, &before, &after),
-        JudgedPhase::Green => green(evidence.change, &before, &after, &as_told(evidence.targets, &after)),
+        JudgedPhase::Green => {
+            green(evidence.change, &before, &after, &as_told(evidence.targets, &after))
+        }
         JudgedPhase::Refactor => refactor(evidence.change, &before, &after),
     };
     if after.has(Flag::ExitCodeAlone) {
@@ -70,20 +89,47 @@ pub fn judge(phase: JudgedPhase, evidence: Evidence<'_>) -> Verdict {
     verdict
 }
 
-/// The line of a runner's last words that says most: where it speaks of an error, else the last one.
+/// If no test file loads before and after the change, the suite is not evidence. Something is
+/// missing in the clean room, or was already missing, and a new file fails for the same reason.
+fn nothing_loads(before: &Report, after: &Report) -> Option<Reason> {
+    let is_known =
+        |error: &LoadError| before.load_errors.iter().any(|known| cause(known) == cause(error));
+    let error = after.load_errors.first().filter(|_| after.load_errors.iter().all(is_known))?;
+    // The tests of an accepted RED may not load until the code exists.
+    if !before.tests.is_empty() || !after.tests.is_empty() || !before.owed.is_empty() {
+        return None;
+    }
+    let sentence = format!(
+        "no test file loads in the clean room, before or after the change: {}; if a file that is \
+         not in git is missing, add it to worktree.copy",
+        cause(error)
+    );
+    Some(Reason::new(Code::RunnerBroken, sentence).place(error.file.as_deref(), error.line))
+}
+
+/// The line that says why a file does not load: the last one, without the prefix of pytest.
+fn cause(error: &LoadError) -> &str {
+    let last =
+        error.message.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or("no message");
+    last.strip_prefix("E ").unwrap_or(last).trim()
+}
+
+/// The most useful line of a runner's output: the last one with an error, otherwise the last one.
 fn telling_line(words: &str) -> Option<&str> {
     let lines = || words.lines().map(str::trim).filter(|line| !line.is_empty());
     lines().find(|line| line.to_ascii_lowercase().contains("error")).or_else(|| lines().next_back())
 }
 
-/// Nobody is to take an exit code for a report.
+/// Makes clear that an exit code is not a report.
 fn say_exit_code_only(verdict: &mut Verdict) {
-    for reason in verdict.reasons.iter_mut().filter(|reason| !reason.sentence.contains(EXIT_CODE_ONLY)) {
+    for reason in
+        verdict.reasons.iter_mut().filter(|reason| !reason.sentence.contains(EXIT_CODE_ONLY))
+    {
         reason.sentence = format!("{EXIT_CODE_ONLY}{}", reason.sentence);
     }
 }
 
-/// The tests a phase is about: what RED found to fail, and at GREEN, where RED did not compile, what is new since.
+/// The tests of a phase: those that RED made fail; at GREEN, if RED did not compile, the new ones.
 pub fn asked_for(
     phase: JudgedPhase,
     before: &Report,
@@ -91,20 +137,29 @@ pub fn asked_for(
     verdict: &Verdict,
     targets: Option<&[String]>,
 ) -> Vec<String> {
-    match (phase, targets) {
-        (JudgedPhase::Red, _) => verdict.targets.clone(),
-        (_, Some(targets)) if !targets.is_empty() => as_told(targets, &Seen::of(after)),
-        _ => {
-            let before = Seen::of(before);
-            let passed_before = |id: &str| before.test(id).is_some_and(|test| !test.status.is_failure());
-            let news = after.tests.iter().filter(|test| test.status == Status::Passed && !passed_before(&test.id));
-            news.map(|test| test.id.clone()).collect()
-        }
+    let mut asked = match (phase, targets) {
+        (JudgedPhase::Red, _) => return verdict.targets.clone(),
+        (_, Some(targets)) => as_told(targets, &Seen::of(after)),
+        (_, None) => Vec::new(),
+    };
+    if asked.is_empty() || !before.owed.is_empty() {
+        let before = Seen::of(before);
+        let passed_before =
+            |id: &str| before.test(id).is_some_and(|test| !test.status.is_failure());
+        let news = after
+            .tests
+            .iter()
+            .filter(|test| test.status == Status::Passed && !passed_before(&test.id));
+        let news: Vec<String> =
+            news.map(|test| test.id.clone()).filter(|id| !asked.contains(id)).collect();
+        asked.extend(news);
     }
+    asked
 }
 
-/// The targets by the names that a report has for them. unittest tells of a subtest only when it fails; once it passes, it
-/// is the test that it is a part of which does. A test of Go that has got subtests is told by them alone.
+/// The targets under the ids of this report. unittest reports a subtest only if it fails; when it
+/// passes, its parent test passes instead. A Go test with subtests is reported only through its
+/// subtests.
 fn as_told(targets: &[String], after: &Seen<'_>) -> Vec<String> {
     let mut known = HashSet::new();
     let names = |id: &'_ String| {
@@ -122,7 +177,7 @@ fn as_told(targets: &[String], after: &Seen<'_>) -> Vec<String> {
     targets.iter().flat_map(names).filter(|name| known.insert(name.clone())).collect()
 }
 
-/// Tests that passed before and fail now, and that nobody asked for.
+/// Tests that passed before and fail now, except the targets.
 pub fn newly_failing(before: &Report, after: &Report, targets: &[String]) -> Vec<Test> {
     let before = Seen::of(before);
     let passed = |id: &str| before.test(id).is_some_and(|test| test.status == Status::Passed);
@@ -130,9 +185,10 @@ pub fn newly_failing(before: &Report, after: &Report, targets: &[String]) -> Vec
     broken.filter(|test| !targets.contains(&test.id)).cloned().collect()
 }
 
-/// Takes from `blamed` what passes in another run of the same tree, and writes that into the report.
+/// Removes tests from `blamed` that pass in another run of the same tree, and updates the report.
 pub fn excuse(after: &mut Report, again: &Report, blamed: &mut Vec<Test>) -> bool {
-    let passing = |test: &Test| again.test(&test.id).filter(|now| now.status == Status::Passed).cloned();
+    let passing =
+        |test: &Test| again.test(&test.id).filter(|now| now.status == Status::Passed).cloned();
     let excused: Vec<Test> = blamed.iter().filter_map(passing).collect();
     blamed.retain(|test| !excused.iter().any(|now| now.id == test.id));
     for now in &excused {
@@ -146,7 +202,7 @@ pub fn excuse(after: &mut Report, again: &Report, blamed: &mut Vec<Test>) -> boo
     !excused.is_empty()
 }
 
-/// The report with the tests that were run on their own beside it.
+/// Adds the results of tests that ran separately to the report.
 pub fn with_extra(mut after: Report, extra: Report) -> Report {
     let known: HashSet<String> = after.tests.iter().map(|test| test.id.clone()).collect();
     after.tests.extend(extra.tests.into_iter().filter(|test| !known.contains(&test.id)));
@@ -163,49 +219,74 @@ fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
 
     let new_errors: Vec<&LoadError> =
         after.load_errors.iter().filter(|error| !known_load_error(before, error)).collect();
-    let missing: Vec<&LoadError> =
-        new_errors.iter().copied().filter(|error| error.kind == LoadErrorKind::MissingSymbol).collect();
-    reasons.extend(new_errors.iter().filter(|error| error.kind != LoadErrorKind::MissingSymbol).map(|error| {
-        let code = if error.kind == LoadErrorKind::Syntax { Code::RedSyntax } else { Code::RedDoesNotLoad };
-        Reason::new(code, first_line(&error.message)).place(error.file.as_deref(), error.line)
-    }));
+    let missing: Vec<&LoadError> = new_errors
+        .iter()
+        .copied()
+        .filter(|error| error.kind == LoadErrorKind::MissingSymbol)
+        .collect();
+    reasons.extend(
+        new_errors.iter().filter(|error| error.kind != LoadErrorKind::MissingSymbol).map(|error| {
+            let code = if error.kind == LoadErrorKind::Syntax {
+                Code::RedSyntax
+            } else {
+                Code::RedDoesNotLoad
+            };
+            Reason::new(code, first_line(&error.message)).place(error.file.as_deref(), error.line)
+        }),
+    );
 
     let panicked = panicked(change, before, after);
     let cut_short = |test: &Test| {
-        after.test(&test.id).is_none() && panicked.iter().any(|end| framework::go::share_a_process(&end.id, &test.id))
+        after.test(&test.id).is_none()
+            && panicked.iter().any(|end| framework::go::share_a_process(&end.id, &test.id))
     };
     let hidden = |test: &Test| hides(&new_errors, change, after, test) || cut_short(test);
     let others = others(before, after, change, hidden);
     let sabotage = !others.is_clean();
-    reasons.extend(others.reasons(Code::RedOthersFail, Code::RedOthersFail, Code::RedTestsVanished));
+    reasons.extend(others.reasons(
+        Code::RedOthersFail,
+        Code::RedOthersFail,
+        Code::RedTestsVanished,
+    ));
 
-    reasons.extend(unfinished(after, Code::RedTimedOut, Code::RedCrashed).filter(|_| panicked.is_empty()));
+    reasons.extend(
+        unfinished(after, Code::RedTimedOut, Code::RedCrashed).filter(|_| panicked.is_empty()),
+    );
     reasons.extend(denied_failures(before, after, Code::RedCrashed));
 
-    let fresh: Vec<&Test> = after.tests.iter().filter(|test| is_fresh(before, change, test)).collect();
-    let failing: Vec<&Test> = fresh.iter().copied().filter(|test| test.status.is_failure()).collect();
+    let fresh: Vec<&Test> =
+        after.tests.iter().filter(|test| is_fresh(before, change, test)).collect();
+    let failing: Vec<&Test> =
+        fresh.iter().copied().filter(|test| test.status.is_failure()).collect();
     if reasons.is_empty() && failing.is_empty() && missing.is_empty() {
         reasons.push(nothing_red(&fresh));
     }
     if !reasons.is_empty() {
         let mut verdict = Verdict::refused(reasons);
-        // What is only wrong in itself may be mended where it stands; what harmed others is rolled back.
+        // A step that only fails its own goal may be fixed in place. A step that broke other tests
+        // is rolled back.
         verdict.standing = (!disqualified && !sabotage).then_some(Standing { kept: 0, reached: 0 });
         return verdict;
     }
     let mut verdict = accepted_red(&failing, &missing);
-    // An old test file that does not load owes its old tests; they may be all that was changed.
-    let old = before.report.tests.iter().filter(|test| test.status == Status::Passed && after.test(&test.id).is_none());
-    let owed = old.filter(|test| missing.iter().any(|error| in_modified_test_file(change, error, test)));
+    // If an old test file does not load, its old tests are owed. They may be all that changed.
+    let old = before
+        .report
+        .tests
+        .iter()
+        .filter(|test| test.status == Status::Passed && after.test(&test.id).is_none());
+    let owed =
+        old.filter(|test| missing.iter().any(|error| in_modified_test_file(change, error, test)));
     verdict.targets.extend(owed.map(|test| test.id.clone()));
     verdict
 }
 
-/// The new tests that a panic ended, where nothing else cut the run short. Go knows no other exception, and what it could
-/// not run after one is owed at GREEN.
+/// New tests that ended in a panic, if nothing else ended the run early. Go has no other
+/// exceptions, and tests that could not run after a panic are owed at GREEN.
 fn panicked<'a>(change: &Change, before: &Seen<'_>, after: &Seen<'a>) -> Vec<&'a Test> {
     let is_panic = |test: &Test| test.exception.as_deref() == Some(framework::go::PANIC);
-    let crashed: Vec<&Test> = after.report.tests.iter().filter(|test| test.status == Status::Crashed).collect();
+    let crashed: Vec<&Test> =
+        after.report.tests.iter().filter(|test| test.status == Status::Crashed).collect();
     let explained = after.finished
         && matches!(after.exit, Exit::Code(_))
         && !after.has(Flag::ResultMissing)
@@ -218,21 +299,28 @@ fn accepted_red(failing: &[&Test], missing: &[&LoadError]) -> Verdict {
     let mut reasons: Vec<Reason> = failing
         .iter()
         .map(|test| {
-            let sentence =
-                format!("{} fails: {}", test.id, first_line(test.message.as_deref().unwrap_or("no message")));
-            Reason::new(red_code(test), sentence).test(&test.id).place(test.file.as_deref(), test.line)
+            let sentence = format!(
+                "{} fails: {}",
+                test.id,
+                first_line(test.message.as_deref().unwrap_or("no message"))
+            );
+            Reason::new(red_code(test), sentence)
+                .test(&test.id)
+                .place(test.file.as_deref(), test.line)
         })
         .collect();
     reasons.extend(missing.iter().map(|error| {
-        Reason::new(Code::RedMissingSymbol, first_line(&error.message)).place(error.file.as_deref(), error.line)
+        Reason::new(Code::RedMissingSymbol, first_line(&error.message))
+            .place(error.file.as_deref(), error.line)
     }));
     Verdict {
         decision: Decision::Accepted,
         reasons: bounded(reasons),
         targets: failing.iter().map(|test| test.id.clone()).collect(),
+        unloaded: Vec::new(),
         standing: None,
         notes: Vec::new(),
-        faults: None,
+        mutants: None,
         experiments: Vec::new(),
     }
 }
@@ -256,13 +344,19 @@ fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String
     ));
 
     let owed: HashSet<&str> = targets.iter().map(String::as_str).collect();
-    let excused = |test: &Test| owed.contains(test.id.as_str()) || hides(&new_errors, change, after, test);
+    let excused =
+        |test: &Test| owed.contains(test.id.as_str()) || hides(&new_errors, change, after, test);
     let others = others(before, after, &Change::default(), excused);
     let mut reached = reached(before, after, targets, &owed);
     reached.none_new &= new_errors.is_empty() && nothing_red.is_none();
-    reasons.extend(others.reasons(Code::GreenRegression, Code::GreenNewlySkipped, Code::GreenTestsVanished));
+    reasons.extend(others.reasons(
+        Code::GreenRegression,
+        Code::GreenNewlySkipped,
+        Code::GreenTestsVanished,
+    ));
     reasons.extend(reached.reasons());
-    // It explains what else is wrong, and is said first. Of code that does not build nobody knows what it would show.
+    // It explains the other reasons, so it comes first. If the code does not build, the test
+    // results are unknown.
     reasons.splice(0..0, nothing_red.filter(|_| new_errors.is_empty()));
     if reasons.is_empty() {
         reasons.extend(contradiction(before, after, Code::GreenReportIncomplete));
@@ -289,7 +383,7 @@ fn refactor(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
             0 => Reason::plain(Code::RefactorNothing),
             _ => {
                 let verb = if failing == 1 { "fails" } else { "fail" };
-                let sentence = format!("nothing changed; {} {verb} now as before", count(failing, "test"));
+                let sentence = format!("nothing changed; {} still {verb}", count(failing, "test"));
                 Reason::new(Code::RefactorNothing, sentence)
             }
         });
@@ -311,10 +405,19 @@ fn refactor(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
             })
             .collect(),
     ));
-    let new_failures = after.tests.iter().filter(|test| test.status.is_failure() && before.test(&test.id).is_none());
-    reasons.extend(bounded(new_failures.map(|test| failure(Code::RefactorRegression, test)).collect()));
+    let new_failures = after
+        .tests
+        .iter()
+        .filter(|test| test.status.is_failure() && before.test(&test.id).is_none());
+    reasons.extend(bounded(
+        new_failures.map(|test| failure(Code::RefactorRegression, test)).collect(),
+    ));
     reasons.extend(turns_green(before, after));
-    reasons.extend(unfinished(after, Code::RefactorReportIncomplete, Code::RefactorReportIncomplete));
+    reasons.extend(unfinished(
+        after,
+        Code::RefactorReportIncomplete,
+        Code::RefactorReportIncomplete,
+    ));
     if reasons.is_empty() {
         reasons.extend(contradiction(before, after, Code::RefactorReportIncomplete));
     }
@@ -332,25 +435,30 @@ fn refactor(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
     }
 }
 
-/// What became of the tests that did not fail before and are not this phase's business.
+/// Results of tests that did not fail before and are not targets of this phase.
 struct Others<'a> {
     failing: Vec<&'a Test>,
     skipped: Vec<&'a Test>,
     vanished: Vec<&'a Test>,
 }
 
-fn others<'a>(before: &Seen<'a>, after: &Seen<'a>, change: &Change, excused: impl Fn(&Test) -> bool) -> Others<'a> {
+fn others<'a>(
+    before: &Seen<'a>,
+    after: &Seen<'a>,
+    change: &Change,
+    excused: impl Fn(&Test) -> bool,
+) -> Others<'a> {
     let mut others = Others { failing: Vec::new(), skipped: Vec::new(), vanished: Vec::new() };
     for test in &before.report.tests {
         let passed = test.status == Status::Passed;
         match after.result(&test.id) {
-            // A test that slept and now fails makes the suite as red as one that passed.
+            // A skipped test that now fails breaks the suite just like one that passed.
             _ if !passed && !test.status.is_idle() || excused(test) => {}
             None if passed => others.vanished.push(test),
-            // A test whose file this phase changed is its business, so long as it still runs.
+            // A test in a file that this phase changed may fail, as long as it runs.
             Some(now) if now.status.is_failure() && in_changed_test(change, now) => {}
             Some(now) if now.status.is_failure() => others.failing.push(now),
-            // Declared to fail, it may fail from now on.
+            // It is marked as expected to fail, so it may fail from now on.
             Some(now) if passed && (is_waived(now.status) || now.status == Status::Xpassed) => {
                 others.skipped.push(now);
             }
@@ -367,17 +475,23 @@ impl Others<'_> {
 
     fn reasons(&self, failing: Code, skipped: Code, vanished: Code) -> Vec<Reason> {
         let told = |tests: &[&Test], code: Code, what: &str| {
-            let rows = tests.iter().map(|test| Reason::new(code, format!("{} {what}", test.id)).test(&test.id));
+            let rows = tests
+                .iter()
+                .map(|test| Reason::new(code, format!("{} {what}", test.id)).test(&test.id));
             bounded(rows.collect())
         };
         let mut reasons = bounded(self.failing.iter().map(|test| failure(failing, test)).collect());
-        reasons.extend(told(&self.skipped, skipped, "passed before, and is skipped or expected to fail now"));
-        reasons.extend(told(&self.vanished, vanished, "passed before and is gone"));
+        reasons.extend(told(
+            &self.skipped,
+            skipped,
+            "passed before and is now skipped or expected to fail",
+        ));
+        reasons.extend(told(&self.vanished, vanished, "passed before and is now missing"));
         reasons
     }
 }
 
-/// What became of the tests RED asked for.
+/// Results of the tests that RED wrote.
 struct Reached<'a> {
     passing: usize,
     failing: Vec<&'a Test>,
@@ -386,45 +500,66 @@ struct Reached<'a> {
     none_new: bool,
 }
 
-fn reached<'a>(before: &Seen<'_>, after: &Seen<'a>, targets: &'a [String], owed: &HashSet<&str>) -> Reached<'a> {
-    let mut reached =
-        Reached { passing: 0, failing: Vec::new(), skipped: Vec::new(), vanished: Vec::new(), none_new: false };
+fn reached<'a>(
+    before: &Seen<'_>,
+    after: &Seen<'a>,
+    targets: &'a [String],
+    owed: &HashSet<&str>,
+) -> Reached<'a> {
+    let mut reached = Reached {
+        passing: 0,
+        failing: Vec::new(),
+        skipped: Vec::new(),
+        vanished: Vec::new(),
+        none_new: false,
+    };
     let mut sort = |test: &'a Test| match test.status {
         Status::Passed => reached.passing += 1,
-        Status::Skipped | Status::Todo | Status::NotRun | Status::Xfailed => reached.skipped.push(test),
-        Status::Failed | Status::Errored | Status::TimedOut | Status::Crashed | Status::Flaky | Status::Xpassed => {
+        Status::Skipped | Status::Todo | Status::NotRun | Status::Xfailed => {
+            reached.skipped.push(test);
+        }
+        Status::Failed
+        | Status::Errored
+        | Status::TimedOut
+        | Status::Crashed
+        | Status::Flaky
+        | Status::Xpassed => {
             reached.failing.push(test);
         }
     };
-    let new: Vec<&'a Test> = after.report.tests.iter().filter(|test| before.test(&test.id).is_none()).collect();
-    let compiled_late = targets.is_empty();
+    let new: Vec<&'a Test> =
+        after.report.tests.iter().filter(|test| before.test(&test.id).is_none()).collect();
+    let compiled_late = targets.is_empty() || !before.owed.is_empty();
     for test in targets.iter().filter_map(|id| after.test(id)) {
         sort(test);
     }
-    // Tests nobody saw at RED (they did not compile, or came along in GREEN) have to pass as well.
+    // Tests that did not run at RED (they did not compile, or GREEN added them) must pass too.
     for test in new.iter().copied().filter(|test| !owed.contains(test.id.as_str())) {
         if compiled_late || test.status.is_failure() {
             sort(test);
         }
     }
-    reached.vanished = targets.iter().map(String::as_str).filter(|id| after.test(id).is_none()).collect();
-    reached.none_new = compiled_late && new.is_empty();
+    reached.vanished =
+        targets.iter().map(String::as_str).filter(|id| after.test(id).is_none()).collect();
+    reached.none_new = targets.is_empty() && new.is_empty();
     reached
 }
 
 impl Reached<'_> {
     fn reasons(&self) -> Vec<Reason> {
-        let mut reasons = bounded(self.failing.iter().map(|test| failure(Code::GreenStillFailing, test)).collect());
-        reasons.extend(self.skipped.iter().map(|test| {
-            Reason::new(Code::GreenNewlySkipped, format!("{} has to pass and is skipped", test.id)).test(&test.id)
-        }));
-        reasons.extend(
-            self.vanished
-                .iter()
-                .map(|id| Reason::new(Code::GreenTestsVanished, format!("{id} has to pass and is gone")).test(id)),
+        let mut reasons = bounded(
+            self.failing.iter().map(|test| failure(Code::GreenStillFailing, test)).collect(),
         );
+        reasons.extend(self.skipped.iter().map(|test| {
+            Reason::new(Code::GreenNewlySkipped, format!("{} must pass but is skipped", test.id))
+                .test(&test.id)
+        }));
+        reasons.extend(self.vanished.iter().map(|id| {
+            Reason::new(Code::GreenTestsVanished, format!("{id} must pass but is missing")).test(id)
+        }));
         if self.none_new {
-            reasons.push(Reason::new(Code::GreenTestsVanished, "the test written in RED was not run"));
+            reasons
+                .push(Reason::new(Code::GreenTestsVanished, "the test written in RED did not run"));
         }
         reasons
     }
@@ -438,82 +573,25 @@ fn kept(before: &Seen<'_>, after: &Seen<'_>) -> usize {
 fn is_fresh(before: &Seen<'_>, change: &Change, test: &Test) -> bool {
     match before.test(&test.id) {
         None => true,
-        Some(known) => !known.status.is_failure() && test.status.is_failure() && in_changed_test(change, test),
+        Some(known) => {
+            !known.status.is_failure() && test.status.is_failure() && in_changed_test(change, test)
+        }
     }
 }
 
-/// Whether the test lives in a test file that changed.
-fn in_changed_test(change: &Change, test: &Test) -> bool {
-    let tests = change.paths.iter().filter(|changed| matches!(changed.class, Class::Test | Class::Mixed));
-    tests.into_iter().any(|changed| lives_in(test, &changed.path))
-}
-
-/// Whether the test is in that file. An exit code stands for all tests, wherever they are.
-fn lives_in(test: &Test, path: &str) -> bool {
-    test.is_in(path) || test.id.starts_with(EXIT_CODE_ONLY)
-}
-
-fn in_modified_test_file(change: &Change, error: &LoadError, test: &Test) -> bool {
-    error.file.as_deref().is_some_and(|broken| {
-        let modified =
-            |path: &ChangedPath| path.path == broken && path.class == Class::Test && path.kind == Kind::Modified;
-        lives_in(test, broken) && change.paths.iter().any(modified)
-    })
-}
-
-/// Whether the broken files explain that a test has no result. A runner that ran nothing at all hides everything it would
-/// have run.
-fn hides(errors: &[&LoadError], change: &Change, after: &Report, test: &Test) -> bool {
-    let stopped = |error: &&LoadError| stops_runner_of(error, after, test);
-    !errors.is_empty() && (after.tests.is_empty() || errors.iter().any(stopped) || hidden_by(errors, change, test))
-}
-
-/// Where several frameworks run, whether the one of this test ran nothing because of a broken file of its own.
-fn stops_runner_of(error: &LoadError, after: &Report, test: &Test) -> bool {
-    let Some((folder, extension)) = kin(test) else { return false };
-    let own = |file: &str| file.starts_with(folder) && extension_of(file) == Some(extension);
-    error.file.as_deref().is_some_and(own) && !after.tests.iter().any(|other| kin(other) == Some((folder, extension)))
-}
-
-/// The folder and the language a test shares with those that are run together with it.
-fn kin(test: &Test) -> Option<(&str, &str)> {
-    let file = test.file.as_deref()?;
-    Some((test.identity().folder, extension_of(file)?))
-}
-
-fn extension_of(path: &str) -> Option<&str> {
-    path.rsplit_once('.').map(|(_, extension)| extension)
-}
-
-/// Whether one of the broken files explains that a test could not run. Where the test's file is unknown, the doubt is in
-/// its favour: it is owed at GREEN all the same.
-fn hidden_by(errors: &[&LoadError], change: &Change, test: &Test) -> bool {
-    errors.iter().any(|error| match (&error.file, &test.file) {
-        (None, _) => true,
-        (Some(broken), _) if lives_in(test, broken) => true,
-        // Go builds a package as a whole.
-        (Some(broken), Some(file)) => broken.ends_with(".go") && folder(broken) == folder(file),
-        // A new file in `tests` is a program of its own: no other one needs it, unless that one was changed as well.
-        (Some(broken), None) => !is_new_test_target(change, broken) || in_changed_test(change, test),
-    })
-}
-
-fn is_new_test_target(change: &Change, path: &str) -> bool {
-    let place = folder(path);
-    let in_tests = (place == "tests" || place.ends_with("/tests")) && !path.split('/').any(|part| part == "src");
-    in_tests && change.paths.iter().any(|changed| changed.path == path && changed.kind == Kind::Added)
-}
-
 pub(crate) fn known_load_error(before: &Report, error: &LoadError) -> bool {
-    before.load_errors.iter().any(|known| known.file == error.file && known.message == error.message)
+    before
+        .load_errors
+        .iter()
+        .any(|known| known.file == error.file && known.message == error.message)
 }
 
-/// The test did not have to pass: it was not run, or its failure is declared to be expected.
+/// The test did not have to pass: it did not run, or it is expected to fail.
 fn is_waived(status: Status) -> bool {
     status.is_idle() || status == Status::Xfailed
 }
 
-/// Why a new test fails, as far as its own words tell.
+/// Why a new test fails, according to its message.
 pub(crate) fn red_code(test: &Test) -> Code {
     const MISSING: [&str; 8] = [
         "NameError",
@@ -547,104 +625,18 @@ pub(crate) fn red_code(test: &Test) -> Code {
 }
 
 fn nothing_red(fresh: &[&Test]) -> Reason {
-    let passing: Vec<&str> = fresh.iter().filter(|test| !is_waived(test.status)).map(|test| test.id.as_str()).collect();
+    let passing: Vec<&str> =
+        fresh.iter().filter(|test| !is_waived(test.status)).map(|test| test.id.as_str()).collect();
     match (fresh.first(), passing.first()) {
         (None, _) => Reason::plain(Code::RedNoTests),
-        (Some(idle), None) => Reason::new(Code::RedSkipped, format!("{} is skipped", idle.id)).test(&idle.id),
+        (Some(idle), None) => {
+            Reason::new(Code::RedSkipped, format!("{} is skipped", idle.id)).test(&idle.id)
+        }
         (Some(_), Some(first)) => {
-            Reason::new(Code::RedPasses, format!("{} passes already", passing.join(", "))).test(first)
+            Reason::new(Code::RedPasses, format!("{} already passes", passing.join(", ")))
+                .test(first)
         }
     }
-}
-
-/// Everything looks well, but the pieces do not agree; a suite that was not clean before may stay as it was.
-fn contradiction(before: &Report, after: &Report, code: Code) -> Option<Reason> {
-    let clean_before = matches!(before.outcome, Outcome::Passed | Outcome::NoTests | Outcome::Skipped);
-    if let Some(denied) = denied_failures(before, after, code) {
-        return Some(denied);
-    }
-    let failures_now = after.tests.iter().any(|test| test.status.is_failure());
-    if clean_before && after.tests.is_empty() && after.exit != Exit::Code(0) {
-        return Some(Reason::new(code, format!("no test was found: `{}` ended with {}", after.command, after.exit)));
-    }
-    if clean_before && !failures_now && after.exit != Exit::Code(0) {
-        let outside = after.errors_outside.first().map_or("no test says why", String::as_str);
-        return Some(Reason::new(code, format!("every test passes, and the run ends with {}: {outside}", after.exit)));
-    }
-    None
-}
-
-fn denied_failures(before: &Report, after: &Report, code: Code) -> Option<Reason> {
-    (after.has(Flag::ExitCodeContradicts) && !before.has(Flag::ExitCodeContradicts))
-        .then(|| Reason::new(code, "the report holds failures, and the exit code says there are none"))
-}
-
-/// The run did not come to its end.
-fn unfinished(after: &Report, timed_out: Code, ended_early: Code) -> Option<Reason> {
-    match after.outcome {
-        Outcome::TimedOut => {
-            let setting = if timed_out == Code::RedTimedOut { "timeout.red" } else { "timeout.green" };
-            let sentence = format!(
-                "the suite did not end within {} s: {}; a longer limit is `{setting}` in the settings, or `--timeout` of \
-                 `redgreen judge`",
-                after.wall_ms / 1000,
-                after.command
-            );
-            Some(Reason::new(timed_out, sentence))
-        }
-        Outcome::Crashed => Some(crashed(ended_early, after)),
-        Outcome::Passed
-        | Outcome::Failed
-        | Outcome::Errored
-        | Outcome::Skipped
-        | Outcome::DidNotCompile
-        | Outcome::NoTests
-        | Outcome::UsageError => None,
-    }
-}
-
-fn crashed(code: Code, after: &Report) -> Reason {
-    let unfinished: Vec<&str> = after
-        .tests
-        .iter()
-        .filter(|test| test.status == Status::Crashed)
-        .map(|test| test.id.as_str())
-        .take(REASONS_MAX)
-        .collect();
-    let who = if unfinished.is_empty() { String::new() } else { format!(", in {}", unfinished.join(", ")) };
-    let why = after.errors_outside.first().map(|words| format!(": {}", first_line(words))).unwrap_or_default();
-    Reason::new(code, format!("the run ended early ({}){who}{why}", after.exit))
-}
-
-fn failure(code: Code, test: &Test) -> Reason {
-    let message = first_line(test.message.as_deref().unwrap_or("no message"));
-    Reason::new(code, format!("{} fails: {message}", test.id)).test(&test.id).place(test.file.as_deref(), test.line)
-}
-
-fn bounded(mut reasons: Vec<Reason>) -> Vec<Reason> {
-    let more = reasons.len().saturating_sub(REASONS_MAX);
-    reasons.truncate(REASONS_MAX);
-    if more > 0
-        && let Some(last) = reasons.last_mut()
-    {
-        last.sentence.push_str(&format!(" (and {more} more)"));
-    }
-    reasons
-}
-
-/// `1 test`, `2 tests`.
-fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
-}
-
-/// The line that decides: the first one, with what was compared where the runner puts that below it.
-pub(crate) fn first_line(message: &str) -> String {
-    const LINE_CHARS_MAX: usize = 200;
-    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
-    let first = lines.next().unwrap_or("no message");
-    let compared: Vec<&str> = lines.filter(|line| line.starts_with("left:") || line.starts_with("right:")).collect();
-    let line = if compared.is_empty() { first.to_owned() } else { format!("{first} ({})", compared.join(", ")) };
-    line.chars().take(LINE_CHARS_MAX).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
-//! The order of the rules as tables: which experiments a case asks for, and how it ends, without running anything.
+//! The order of the rules as tables: which experiments a case asks for, and how it ends, without
+//! running anything.
 
 use super::*;
 use crate::change::{ChangedPath, Class, Kind};
-use crate::report::{Exit, Test};
+use crate::report::{Exit, LoadError, LoadErrorKind, Stage, Test};
 
 /// `+id` passed, `-id` failed.
 fn report(words: &str) -> Report {
@@ -25,13 +26,17 @@ fn report(words: &str) -> Report {
 const TEST: &str = "tests/test_roman.py";
 const CODE: &str = "roman.py";
 
-/// A case in which a test of `to_roman` is written (RED), its code (GREEN), or the code is changed (REFACTOR).
+/// A case in which a test of `to_roman` is written (RED), its code (GREEN), or the code is changed
+/// (REFACTOR).
 struct Row {
     phase: JudgedPhase,
     before: Option<&'static str>,
     targets: &'static [&'static str],
     facts: Vec<Reason>,
-    /// What each experiment shows, by its question; the last one of a question holds for all that follow.
+    /// A changed file that configures the test runner.
+    config: Option<&'static str>,
+    /// What each experiment shows, by its question; the last one of a question holds for all that
+    /// follow.
     shows: &'static [(&'static str, &'static str)],
 }
 
@@ -47,17 +52,27 @@ fn name(experiment: &Experiment) -> String {
 
 /// The experiments in their order, and the ruling.
 fn play(row: &Row) -> (Vec<String>, Verdict) {
-    let test = "from roman import to_roman\n\n\ndef test_four():\n    assert to_roman(4) == \"IV\"\n";
-    let (old, new) = ("def to_roman(n):\n    return \"\"\n", "def to_roman(n):\n    return \"I\" * n\n");
-    let path = |path: &str, class| ChangedPath { path: path.to_owned(), kind: Kind::Modified, class };
+    let test =
+        "from roman import to_roman\n\n\ndef test_four():\n    assert to_roman(4) == \"IV\"\n";
+    let (old, new) =
+        ("def to_roman(n):\n    return \"\"\n", "def to_roman(n):\n    return \"I\" * n\n");
+    let path =
+        |path: &str, class| ChangedPath { path: path.to_owned(), kind: Kind::Modified, class };
     let change = match row.phase {
-        JudgedPhase::Red => Change { paths: vec![ChangedPath { kind: Kind::Added, ..path(TEST, Class::Test) }] },
-        JudgedPhase::Green | JudgedPhase::Refactor => Change { paths: vec![path(CODE, Class::Implementation)] },
+        JudgedPhase::Red => {
+            Change { paths: vec![ChangedPath { kind: Kind::Added, ..path(TEST, Class::Test) }] }
+        }
+        JudgedPhase::Green | JudgedPhase::Refactor => {
+            Change { paths: vec![path(CODE, Class::Implementation)] }
+        }
     };
+    let mut change = change;
+    change.paths.extend(row.config.map(|config| path(config, Class::RunnerConfig)));
     let is_red = row.phase == JudgedPhase::Red;
     let read_old = |path: &str| match path {
         CODE => Some(old.to_owned()),
         TEST if !is_red => Some(test.to_owned()),
+        config if row.config == Some(config) => Some("old".to_owned()),
         _ => None,
     };
     let read_new = |path: &str| match path {
@@ -76,7 +91,7 @@ fn play(row: &Row) -> (Vec<String>, Verdict) {
         extra: Vec::new(),
         withheld: Withheld::default(),
         only: Vec::new(),
-        faults_max: 1,
+        mutants_max: 1,
         paths: &paths,
         packages: &[],
         runs_files: true,
@@ -93,11 +108,18 @@ fn play(row: &Row) -> (Vec<String>, Verdict) {
             Step::Run { now, .. } => {
                 let name = name(&now);
                 let times = asked.iter().filter(|known| **known == name).count();
-                let shown: Vec<&str> =
-                    row.shows.iter().filter(|(known, _)| *known == name).map(|(_, words)| *words).collect();
+                let shown: Vec<&str> = row
+                    .shows
+                    .iter()
+                    .filter(|(known, _)| *known == name)
+                    .map(|(_, words)| *words)
+                    .collect();
                 let words = shown.get(times).or(shown.last());
                 let observation = match words {
-                    Some(words) => Observation::Ran { report: Box::new(report(words)), log: "to_roman\n".to_owned() },
+                    Some(words) => Observation::Ran {
+                        report: Box::new(report(words)),
+                        log: "to_roman\n".to_owned(),
+                    },
                     None => Observation::Nothing,
                 };
                 asked.push(name);
@@ -125,6 +147,7 @@ fn a_test_that_passes_whatever_it_expects_asks_for_nothing() {
         before: Some(""),
         targets: &[],
         facts: Vec::new(),
+        config: None,
         shows: &[
             ("Suite@head", "-tests/test_roman.py::test_four"),
             ("Again@head", "-tests/test_roman.py::test_four"),
@@ -132,7 +155,11 @@ fn a_test_that_passes_whatever_it_expects_asks_for_nothing() {
             ("Lenient@head", "+tests/test_roman.py::test_four"),
         ],
     };
-    check(&row, &["Suite@head", "Again@head", "Inert@head", "Lenient@head"], "Refused red.no_assertion");
+    check(
+        &row,
+        &["Suite@head", "Again@head", "Inert@head", "Lenient@head"],
+        "Refused red.no_assertion",
+    );
 }
 
 #[test]
@@ -142,6 +169,7 @@ fn a_red_is_repeated_and_tried_with_code_that_does_nothing() {
         before: Some(""),
         targets: &[],
         facts: Vec::new(),
+        config: None,
         shows: &[
             ("Suite@head", "-tests/test_roman.py::test_four"),
             ("Again@head", "-tests/test_roman.py::test_four"),
@@ -162,7 +190,11 @@ fn what_fails_at_one_time_only_is_no_red() {
         before: Some(""),
         targets: &[],
         facts: Vec::new(),
-        shows: &[("Suite@head", "-tests/test_roman.py::test_four"), ("Again@head", "+tests/test_roman.py::test_four")],
+        config: None,
+        shows: &[
+            ("Suite@head", "-tests/test_roman.py::test_four"),
+            ("Again@head", "+tests/test_roman.py::test_four"),
+        ],
     };
     check(&row, &["Suite@head", "Again@head"], "Refused red.flaky");
 }
@@ -174,13 +206,18 @@ fn a_test_that_passes_with_code_that_does_nothing_is_asked_twice() {
         before: Some(""),
         targets: &[],
         facts: Vec::new(),
+        config: None,
         shows: &[
             ("Suite@head", "-tests/test_roman.py::test_four"),
             ("Again@head", "-tests/test_roman.py::test_four"),
             ("Inert@head", "+tests/test_roman.py::test_four"),
         ],
     };
-    check(&row, &["Suite@head", "Again@head", "Inert@head", "Inert@head"], "Refused red.no_assertion");
+    check(
+        &row,
+        &["Suite@head", "Again@head", "Inert@head", "Inert@head"],
+        "Refused red.no_assertion",
+    );
 }
 
 #[test]
@@ -190,6 +227,7 @@ fn a_green_is_tried_on_the_old_code_and_with_expectations_that_cannot_be_met() {
         before: Some("-tests/test_roman.py::test_four"),
         targets: &[FOUR],
         facts: Vec::new(),
+        config: None,
         shows: &[
             ("Suite@head", "+tests/test_roman.py::test_four"),
             ("OldCode@base", "-tests/test_roman.py::test_four"),
@@ -217,6 +255,7 @@ fn tests_that_pass_only_after_others_are_tried_alone_more_than_once() {
         before: Some("-tests/test_roman.py::test_one -tests/test_roman.py::test_four"),
         targets: &["tests/test_roman.py::test_one", FOUR],
         facts: Vec::new(),
+        config: None,
         shows: alone,
     };
     let usual = [
@@ -232,19 +271,23 @@ fn tests_that_pass_only_after_others_are_tried_alone_more_than_once() {
         "Mutant@head",
     ];
     let and = |more: &[&'static str]| usual.iter().chain(more).copied().collect::<Vec<_>>();
-    const SUITE: (&str, &str) = ("Suite@head", "+tests/test_roman.py::test_one +tests/test_roman.py::test_four");
-    const OLD: (&str, &str) = ("OldCode@base", "-tests/test_roman.py::test_one -tests/test_roman.py::test_four");
+    const SUITE: (&str, &str) =
+        ("Suite@head", "+tests/test_roman.py::test_one +tests/test_roman.py::test_four");
+    const OLD: (&str, &str) =
+        ("OldCode@base", "-tests/test_roman.py::test_one -tests/test_roman.py::test_four");
     const UNMET: (&str, &str) = ("Impossible@head", "-tests/test_roman.py::test_four");
-    const FAULT: (&str, &str) = ("Mutant@head", "-tests/test_roman.py::test_four");
-    let honest = row(&[SUITE, OLD, UNMET, FAULT, ("Order@head", "+tests/test_roman.py::test_four")]);
+    const MUTANT: (&str, &str) = ("Mutant@head", "-tests/test_roman.py::test_four");
+    let honest =
+        row(&[SUITE, OLD, UNMET, MUTANT, ("Order@head", "+tests/test_roman.py::test_four")]);
     check(&honest, &and(&[]), "Accepted green.passes");
-    let counting = row(&[SUITE, OLD, UNMET, FAULT, ("Order@head", "-tests/test_roman.py::test_four")]);
+    let counting =
+        row(&[SUITE, OLD, UNMET, MUTANT, ("Order@head", "-tests/test_roman.py::test_four")]);
     check(&counting, &and(&["Order@head", "Order@head"]), "Undecided green.suspicious");
     let flaky = row(&[
         SUITE,
         OLD,
         UNMET,
-        FAULT,
+        MUTANT,
         ("Order@head", "-tests/test_roman.py::test_four"),
         ("Order@head", "+tests/test_roman.py::test_four"),
     ]);
@@ -258,6 +301,7 @@ fn a_test_that_passes_on_the_old_code_decides_at_once() {
         before: Some("-tests/test_roman.py::test_four"),
         targets: &[FOUR],
         facts: Vec::new(),
+        config: None,
         shows: &[
             ("Suite@head", "+tests/test_roman.py::test_four"),
             ("OldCode@base", "+tests/test_roman.py::test_four"),
@@ -273,6 +317,7 @@ fn where_nobody_remembers_the_base_and_what_was_before_it_are_run() {
         before: None,
         targets: &[],
         facts: Vec::new(),
+        config: None,
         shows: &[
             ("Suite@base", "-tests/test_roman.py::test_four +tests/test_roman.py::test_one"),
             ("Suite@earlier", "+tests/test_roman.py::test_one"),
@@ -289,8 +334,16 @@ fn an_old_test_that_breaks_is_tried_again_before_it_is_blamed() {
         ("Suite@head", "-tests/test_roman.py::test_one +tests/test_roman.py::test_four"),
         ("Again@head", "-tests/test_roman.py::test_one +tests/test_roman.py::test_four"),
     ];
-    let row = Row { phase: JudgedPhase::Green, before: Some(old), targets: &[FOUR], facts: Vec::new(), shows };
-    let asked = ["Suite@head", "Again@head", "Again@head", "Again@head", "Again@head", "Again@head"];
+    let row = Row {
+        phase: JudgedPhase::Green,
+        before: Some(old),
+        targets: &[FOUR],
+        facts: Vec::new(),
+        config: None,
+        shows,
+    };
+    let asked =
+        ["Suite@head", "Again@head", "Again@head", "Again@head", "Again@head", "Again@head"];
     check(&row, &asked, "Refused green.regression");
 }
 
@@ -301,6 +354,7 @@ fn a_fact_of_the_trees_refuses_whatever_the_tests_say() {
         before: Some("-tests/test_roman.py::test_four"),
         targets: &[FOUR],
         facts: vec![Reason::plain(Code::EnvironmentPlanted)],
+        config: None,
         shows: &[("Suite@head", "+tests/test_roman.py::test_four")],
     };
     check(&row, &["Suite@head"], "Refused environment.planted");
@@ -313,10 +367,18 @@ fn a_refactoring_calls_the_code_on_both_trees() {
         before: Some("+tests/test_roman.py::test_four"),
         targets: &[],
         facts: Vec::new(),
-        shows: &[("Suite@head", "+tests/test_roman.py::test_four"), ("Calls@base", "+tests/test_roman.py::test_four")],
+        config: None,
+        shows: &[
+            ("Suite@head", "+tests/test_roman.py::test_four"),
+            ("Calls@base", "+tests/test_roman.py::test_four"),
+        ],
     };
     // The tests of before are watched, and what they call is called on both trees.
-    check(&row, &["Suite@head", "Calls@base", "Calls@base", "Calls@head"], "Accepted refactor.kept");
+    check(
+        &row,
+        &["Suite@head", "Calls@base", "Calls@base", "Calls@head"],
+        "Accepted refactor.kept",
+    );
 }
 
 #[test]
@@ -326,7 +388,153 @@ fn where_watching_disturbs_the_tests_nothing_is_called() {
         before: Some("+tests/test_roman.py::test_four"),
         targets: &[],
         facts: Vec::new(),
-        shows: &[("Suite@head", "+tests/test_roman.py::test_four"), ("Calls@base", "-tests/test_roman.py::test_four")],
+        config: None,
+        shows: &[
+            ("Suite@head", "+tests/test_roman.py::test_four"),
+            ("Calls@base", "-tests/test_roman.py::test_four"),
+        ],
     };
     check(&row, &["Suite@head", "Calls@base"], "Accepted refactor.kept");
+}
+
+/// A RED that changes a file with an old test, so that it does not load: what it is about.
+#[track_caller]
+fn is_about(new: &str, targets: &[&str], unloaded: &[&str]) {
+    const OLD: &str =
+        "from roman import to_roman\n\n\ndef test_one():\n    assert to_roman(1) == \"I\"\n";
+    let change = Change {
+        paths: vec![ChangedPath {
+            path: TEST.to_owned(),
+            kind: Kind::Modified,
+            class: Class::Test,
+        }],
+    };
+    let (old, new) = (
+        |path: &str| (path == TEST).then(|| OLD.to_owned()),
+        |path: &str| (path == TEST).then(|| new.to_owned()),
+    );
+    let error = LoadError {
+        stage: Stage::Collect,
+        file: Some(TEST.to_owned()),
+        line: Some(1),
+        kind: LoadErrorKind::MissingSymbol,
+        code: None,
+        message: "ImportError: cannot import name 'from_roman'".to_owned(),
+    };
+    let unread = Report {
+        exit: Exit::Code(2),
+        finished: true,
+        outcome: Outcome::DidNotCompile,
+        load_errors: vec![error],
+        ..Report::default()
+    };
+    let paths = [TEST.to_owned()];
+    let mut case = Case {
+        phase: JudgedPhase::Red,
+        change: &change,
+        facts: Vec::new(),
+        before: Some(report("+tests/test_roman.py::test_one")),
+        targets: Some(Vec::new()),
+        has_earlier: false,
+        extra: Vec::new(),
+        withheld: Withheld::default(),
+        only: Vec::new(),
+        mutants_max: 0,
+        paths: &paths,
+        packages: &[],
+        runs_files: true,
+        brief: "Add from_roman(text).",
+        old: &old,
+        new: &new,
+        seen: Vec::new(),
+        plans: Plans::default(),
+    };
+    for _ in 0..20 {
+        match next(&case) {
+            Step::Done(ruling) => {
+                assert_eq!(ruling.verdict.decision, Decision::Accepted, "{:#?}", ruling.verdict);
+                assert_eq!(
+                    (ruling.verdict.targets, ruling.verdict.unloaded),
+                    (words(targets), words(unloaded))
+                );
+                return;
+            }
+            Step::Run { now, .. } => {
+                let observation =
+                    Observation::Ran { report: Box::new(unread.clone()), log: String::new() };
+                apply(&mut case, *now, observation);
+            }
+        }
+    }
+    panic!("the judge asks for ever");
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[test]
+fn a_red_that_does_not_load_is_about_what_it_wrote() {
+    const ONE: &str = "def test_one():\n    assert to_roman(1) == \"I\"\n";
+    let file = |rest: &str| format!("from roman import from_roman, to_roman\n\n\n{rest}");
+    let four = "\n\ndef test_four():\n    assert from_roman(\"IV\") == 4\n";
+    is_about(&file(&format!("{ONE}{four}")), &[], &["test_four of tests/test_roman.py"]);
+    let changed = "def test_one():\n    assert from_roman(\"I\") == 1\n";
+    is_about(
+        &file(changed),
+        &["tests/test_roman.py::test_one"],
+        &["test_one of tests/test_roman.py"],
+    );
+    is_about(&file(ONE), &["tests/test_roman.py::test_one"], &[]);
+}
+
+/// Settings of the runner that change no result may change with the code; others may not.
+#[test]
+fn changed_settings_are_tried_against_the_old_ones() {
+    let row = |phase, config, shown: &'static [(&'static str, &'static str)]| Row {
+        phase,
+        before: Some(if phase == JudgedPhase::Green {
+            "-tests/test_roman.py::test_four"
+        } else {
+            "+tests/test_roman.py::test_four"
+        }),
+        targets: if phase == JudgedPhase::Green { &[FOUR] } else { &[] },
+        facts: Vec::new(),
+        config: Some(config),
+        shows: shown,
+    };
+    const SAME: &[(&str, &str)] = &[
+        ("Suite@head", "+tests/test_roman.py::test_four"),
+        ("Configuration@head", "+tests/test_roman.py::test_four"),
+    ];
+    const FAILS: &[(&str, &str)] = &[
+        ("Suite@head", "+tests/test_roman.py::test_four"),
+        ("Configuration@head", "-tests/test_roman.py::test_four"),
+    ];
+    const MORE: &[(&str, &str)] = &[
+        ("Suite@head", "+tests/test_roman.py::test_four"),
+        ("Configuration@head", "+tests/test_roman.py::test_four +tests/test_old.py::test_one"),
+    ];
+    const BROKEN: &[(&str, &str)] = &[("Suite@head", "-tests/test_roman.py::test_four")];
+    for (phase, config, shown, tried, code) in [
+        (JudgedPhase::Green, "tsconfig.json", SAME, true, "green.passes"),
+        (JudgedPhase::Refactor, "tsconfig.json", SAME, true, "refactor.kept"),
+        (JudgedPhase::Green, "pytest.ini", FAILS, true, "green.config_changed"),
+        (JudgedPhase::Refactor, "pytest.ini", MORE, true, "refactor.config_changed"),
+        // Code of the runner, and redgreen's own settings.
+        (JudgedPhase::Green, "conftest.py", SAME, false, "green.config_changed"),
+        (JudgedPhase::Green, "redgreen.toml", SAME, false, "green.config_changed"),
+        // More than the settings speaks against it.
+        (JudgedPhase::Green, "pytest.ini", BROKEN, false, "green.config_changed"),
+    ] {
+        let (asked, verdict) = play(&row(phase, config, shown));
+        assert_eq!(
+            asked.iter().any(|name| name == "Configuration@head"),
+            tried,
+            "{config}: {asked:?}"
+        );
+        assert_eq!(verdict.first().unwrap().code.as_str(), code, "{config}: {verdict:#?}");
+        let noted = verdict.notes.iter().any(|note| note.contains(config));
+        assert_eq!(noted, tried && verdict.decision == Decision::Accepted, "{:?}", verdict.notes);
+    }
 }

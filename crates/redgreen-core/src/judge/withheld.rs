@@ -1,8 +1,10 @@
-//! Are tests and examples met that whoever wrote the code never saw? Tests that RED withheld have to fail at RED and to
-//! pass at GREEN. GREEN has to meet the examples that the brief withholds, REFACTOR has to keep those that were met. What was expected is
-//! in the notes, for the human; the reasons, which agents are told, name the function only.
+//! Withheld tests and examples, which the author of the code never sees. Withheld tests must fail
+//! at RED and pass at GREEN. GREEN must pass the withheld examples of the brief, and REFACTOR must
+//! keep the ones that passed. Notes contain the expected values, for the human. Reasons, which
+//! agents see, name only the function.
 
 use super::{Asked, Case, and_refused, calls, undecided};
+use crate::attempts::Tested;
 use crate::change::Kind;
 use crate::experiment::examples::{self, Driver, Put, Said, Weighed};
 use crate::experiment::{Material, Tree, suite};
@@ -11,7 +13,7 @@ use crate::report::Report;
 use crate::verdict::{Code, Decision, Reason, Verdict};
 use crate::withheld::{self, Answer, TestFile, Unseen};
 
-/// Those of RED's withheld files that fail as they should. Withheld tests never have RED refused.
+/// The withheld files of RED that fail as expected. A withheld test never causes a refusal of RED.
 pub(super) fn at_red(case: &Case<'_>, after: &Report, verdict: &mut Verdict) -> Asked<Unseen> {
     let mut unseen = Unseen::default();
     for file in case.withheld.tests {
@@ -23,7 +25,7 @@ pub(super) fn at_red(case: &Case<'_>, after: &Report, verdict: &mut Verdict) -> 
     Ok(unseen)
 }
 
-/// Withheld tests have to pass with the code of GREEN.
+/// Withheld tests must pass with the code of GREEN.
 pub(super) fn at_green(case: &Case<'_>, after: &Report, verdict: &mut Verdict) -> Asked<Unseen> {
     let base = paths_of_base(case);
     let head: Vec<&str> = case.paths.iter().map(String::as_str).collect();
@@ -37,7 +39,7 @@ pub(super) fn at_green(case: &Case<'_>, after: &Report, verdict: &mut Verdict) -
         return Ok(Unseen::default());
     }
     let mut tried = vec![(all.clone(), ask(case, after, &all)?)];
-    // One file that does not load may hide the others: they are added one after the other.
+    // A file that does not load may hide the others, so add them one by one.
     if let [(_, Answer::Unusable(_))] = tried.as_slice()
         && all.len() > 1
     {
@@ -57,19 +59,24 @@ pub(super) fn at_green(case: &Case<'_>, after: &Report, verdict: &mut Verdict) -
     for (files, answer) in tried {
         match answer {
             Answer::Passed(passed) => {
-                unseen = Unseen { paths: files.iter().map(|file| file.path.clone()).collect(), passed };
+                let paths = files.iter().map(|file| file.path.clone()).collect();
+                unseen = Unseen { paths, passed, failing: None };
             }
             Answer::Fails { told, failing, of } => {
                 *verdict = withheld::overfits(verdict.clone(), *told, failing, of);
-                return Ok(Unseen::default());
+                let count = |tests: usize| u64::try_from(tests).unwrap_or(u64::MAX);
+                let (passed, of) = (count(of.saturating_sub(failing)), count(of));
+                return Ok(Unseen { failing: Some(Tested { passed, of }), ..Unseen::default() });
             }
-            Answer::Unusable(why) => verdict.notes.extend(files.last().map(|file| withheld::unused(file, &why))),
+            Answer::Unusable(why) => {
+                verdict.notes.extend(files.last().map(|file| withheld::unused(file, &why)));
+            }
         }
     }
     Ok(unseen)
 }
 
-/// A test that fails is tried once more before anybody is blamed.
+/// Repeats a failing test once before it counts.
 fn ask(case: &Case<'_>, after: &Report, files: &[&TestFile]) -> Asked<Answer> {
     let answer = withheld::at_green(after, &run_with(case, files, 0)?, files);
     match answer {
@@ -83,13 +90,19 @@ fn run_with(case: &Case<'_>, files: &[&TestFile], time: usize) -> Asked<Report> 
 }
 
 fn paths_of_base<'a>(case: &'a Case<'_>) -> Vec<&'a str> {
-    let changed = |kind: Kind| case.change.paths.iter().filter(move |path| path.kind == kind).map(|path| &*path.path);
+    let changed = |kind: Kind| {
+        case.change.paths.iter().filter(move |path| path.kind == kind).map(|path| &*path.path)
+    };
     let added: Vec<&str> = changed(Kind::Added).collect();
     let kept = case.paths.iter().map(String::as_str).filter(|path| !added.contains(path));
     kept.chain(changed(Kind::Deleted)).collect()
 }
 
-pub(super) fn try_examples(case: &Case<'_>, material: &Material<'_>, verdict: &mut Verdict) -> Asked<()> {
+pub(super) fn try_examples(
+    case: &Case<'_>,
+    material: &Material<'_>,
+    verdict: &mut Verdict,
+) -> Asked<()> {
     let is_green = case.phase == JudgedPhase::Green;
     if case.withheld.examples.is_empty() {
         verdict.notes.extend(is_green.then(|| examples::hard_coded(material)).flatten());
@@ -103,18 +116,24 @@ pub(super) fn try_examples(case: &Case<'_>, material: &Material<'_>, verdict: &m
     if !is_green {
         weighed = weighed.lost_since(&weigh(case, material, Tree::Base)?);
     } else if !case.withheld.due {
-        verdict.notes.push("tests of the list are still open; the examples are not owed yet".to_owned());
+        verdict
+            .notes
+            .push("test-list.md has open items, so withheld examples may still fail".to_owned());
         return Ok(());
     }
     let code = if is_green { Code::GreenExamplesDiffer } else { Code::RefactorBehaviour };
-    let reasons =
-        |code: Code, sentences: Vec<String>| sentences.into_iter().map(|one| Reason::new(code, one)).collect();
+    let reasons = |code: Code, sentences: Vec<String>| {
+        sentences.into_iter().map(|one| Reason::new(code, one)).collect()
+    };
     let standing = verdict.standing;
     if !weighed.wrong.is_empty() {
-        // The tests are met, and what meets them may be built upon.
-        *verdict = Verdict { standing, ..and_refused(verdict.clone(), reasons(code, weighed.sentences())) };
+        // The visible tests pass, so the next attempt may build on this code.
+        *verdict = Verdict {
+            standing,
+            ..and_refused(verdict.clone(), reasons(code, weighed.sentences()))
+        };
     } else if !weighed.absent.is_empty() {
-        // Whoever wrote the code cannot know where the examples look for it.
+        // The author of the code cannot know where the examples look for the function.
         let asked = reasons(Code::GreenExamplesUnasked, weighed.doubts());
         *verdict = Verdict { standing, ..undecided(verdict, asked) };
     }

@@ -1,47 +1,47 @@
-//! What a server says of a model, and how a model of such ability is asked. Servers on one's own machine say how large a
-//! model is and how much it takes at once, each in its own way; what they do not say is found out by trying.
+//! The capabilities of a model, and how to prompt a model with them. Local servers report a model's
+//! size and context window, each in its own format. Trial requests determine the rest.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Block, Message, Reply, Request, Tool};
 
-/// Models with fewer parameters lose their way in a conversation with tools.
+/// Models with fewer parameters fail in a conversation with tools.
 const SMALL_PARAMETERS: u64 = 9_000_000_000;
-/// A conversation with tools and files needs more tokens than these.
+/// A conversation with tools and files needs more tokens than this.
 const SMALL_WINDOW: u64 = 16_000;
 const WINDOW_MIN: u64 = 1_024;
 const WINDOW_MAX: u64 = 100_000_000;
-/// Tokens of an answer to a trial.
+/// Maximum tokens of an answer to a trial.
 const TRIAL_TOKENS: u32 = 120;
 
-/// What is known of a model on a server; `None` is not known.
+/// The known capabilities of a model on a server; `None` means unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Ability {
     pub parameters: Option<u64>,
-    /// Tokens that the server takes at once.
+    /// The context window in tokens.
     pub window: Option<u64>,
-    /// It called the right one of several tools when told to.
+    /// Whether it called the right tool out of several.
     pub tools: Option<bool>,
-    /// The server kept the answer to a schema.
+    /// Whether the server enforced a schema.
     pub schemas: Option<bool>,
 }
 
-/// How a model is asked.
+/// How to prompt a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Asking {
     /// In a conversation with tools.
     Tools,
-    /// In a conversation; it answers with whole files.
+    /// In a conversation; the model answers with whole files.
     Files,
-    /// By one small question for each request; the rest is decided without it.
+    /// With one small question per request; the rest is decided without the model.
     Questions,
 }
 
 impl Ability {
-    /// Whether what the server says decides it, so that nothing has to be tried.
+    /// Whether the server's information decides it, so that no trial is needed.
     pub fn is_small(&self) -> bool {
         self.parameters.is_some_and(|count| count < SMALL_PARAMETERS)
             || self.window.is_some_and(|window| window < SMALL_WINDOW)
@@ -51,7 +51,7 @@ impl Ability {
         if self.is_small() || self.tools == Some(false) { Asking::Questions } else { Asking::Tools }
     }
 
-    /// Adds what another answer says.
+    /// Fills in unknown fields from another answer.
     pub fn or(self, other: Self) -> Self {
         Self {
             parameters: self.parameters.or(other.parameters),
@@ -62,25 +62,28 @@ impl Ability {
     }
 }
 
-/// What an answer says of a model, whichever server it is from: llama.cpp's `/props`, Ollama's `/api/show`, LM Studio's
-/// `/api/v0/models`, and the `/models` of llama.cpp and vLLM.
+/// Reads a model's capabilities from the answer of any server: llama.cpp's `/props`, Ollama's
+/// `/api/show`, LM Studio's `/api/v0/models`, and the `/models` of llama.cpp and vLLM.
 pub fn said(answer: &str, model: &str) -> Ability {
     let Ok(answer) = serde_json::from_str::<Value>(answer) else { return Ability::default() };
     let listed = answer.get("data").and_then(Value::as_array).into_iter().flatten();
     let listed: Vec<&Value> = listed.collect();
     let named = listed.iter().find(|one| one.get("id").and_then(Value::as_str) == Some(model));
-    // A server with one model answers with it, whatever it is called.
+    // A server with a single model answers with it, whatever its name.
     let entry = named.or(if let [only] = listed.as_slice() { Some(only) } else { None });
     let entry = entry.copied().unwrap_or(&Value::Null);
     let number = |value: Option<&Value>| value.and_then(Value::as_u64);
     let shown = answer.get("model_info").and_then(Value::as_object);
     let info = |ending: &str| {
-        shown.into_iter().flatten().find(|(key, _)| key.ends_with(ending)).and_then(|(_, value)| value.as_u64())
+        shown
+            .into_iter()
+            .flatten()
+            .find(|(key, _)| key.ends_with(ending))
+            .and_then(|(_, value)| value.as_u64())
     };
-    let set = answer
-        .get("parameters")
-        .and_then(Value::as_str)
-        .and_then(|text| text.lines().find_map(|line| line.strip_prefix("num_ctx")?.trim().parse().ok()));
+    let set = answer.get("parameters").and_then(Value::as_str).and_then(|text| {
+        text.lines().find_map(|line| line.strip_prefix("num_ctx")?.trim().parse().ok())
+    });
     let window = [
         number(answer.pointer("/default_generation_settings/n_ctx")),
         number(entry.get("loaded_context_length")),
@@ -97,7 +100,7 @@ pub fn said(answer: &str, model: &str) -> Ability {
     }
 }
 
-/// Asks for a small answer by a schema, of a model that would answer otherwise by itself.
+/// Requests a small answer with a schema. Without the schema, a model would answer in prose.
 pub fn schema_trial(model: &str) -> Request {
     let schema = json!({
         "type": "object",
@@ -115,13 +118,14 @@ pub fn schema_trial(model: &str) -> Request {
     }
 }
 
-/// Whether the answer keeps to the schema of the trial.
+/// Whether the answer follows the schema of the trial.
 pub fn keeps_schema(reply: &Reply) -> bool {
     let text: String = reply.blocks.iter().filter_map(text_of).collect();
-    serde_json::from_str::<Value>(text.trim()).is_ok_and(|value| value.get("legs").is_some_and(Value::is_i64))
+    serde_json::from_str::<Value>(text.trim())
+        .is_ok_and(|value| value.get("legs").is_some_and(Value::is_i64))
 }
 
-/// Asks for the call of one tool among all that a turn has.
+/// Requests the call of one tool among all tools of a turn.
 pub fn tool_trial(model: &str, tools: Vec<Tool>) -> Request {
     Request {
         model: model.to_owned(),
@@ -134,11 +138,12 @@ pub fn tool_trial(model: &str, tools: Vec<Tool>) -> Request {
     }
 }
 
-/// Whether the answer calls the tool that it needs, as it has to be called.
+/// Whether the answer calls the right tool with the right arguments.
 pub fn calls_tool(reply: &Reply) -> bool {
     reply.blocks.iter().any(|block| match block {
         Block::ToolUse { name, input, .. } => {
-            name == "Read" && input.get("file_path").and_then(Value::as_str) == Some("notes/today.txt")
+            name == "Read"
+                && input.get("file_path").and_then(Value::as_str) == Some("notes/today.txt")
         }
         Block::Text { .. } | Block::ToolResult { .. } | Block::Opaque { .. } => false,
     })
@@ -162,11 +167,15 @@ mod tests {
     #[track_caller]
     fn check(answer: &str, parameters: Option<u64>, window: Option<u64>, asking: Asking) {
         let seen = said(answer, "m");
-        assert_eq!((seen.parameters, seen.window, seen.asking()), (parameters, window, asking), "{answer}");
+        assert_eq!(
+            (seen.parameters, seen.window, seen.asking()),
+            (parameters, window, asking),
+            "{answer}"
+        );
     }
 
     #[test]
-    fn servers_say_how_large_a_model_is() {
+    fn reads_the_size_of_a_model_from_each_server() {
         use Asking::{Questions, Tools};
         check(r#"{"default_generation_settings": {"n_ctx": 8192}}"#, None, Some(8192), Questions);
         check(
@@ -188,8 +197,7 @@ mod tests {
             Some(4096),
             Questions,
         );
-        let ollama =
-            r#"{"parameters": "stop x\nnum_ctx   4096", "model_info": {"general.parameter_count": 7615616512}}"#;
+        let ollama = r#"{"parameters": "stop x\nnum_ctx   4096", "model_info": {"general.parameter_count": 7615616512}}"#;
         check(ollama, Some(7_615_616_512), Some(4096), Questions);
         check(r#"{"data": [{"id": "a", "max_model_len": 1}, {"id": "b"}]}"#, None, None, Tools);
         check(r#"{"default_generation_settings": {"n_ctx": 3}}"#, None, None, Tools);
@@ -197,10 +205,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_tried_decides_where_nobody_says() {
+    fn trials_decide_if_the_server_does_not() {
         let failed = Ability { tools: Some(false), ..Ability::default() };
         assert_eq!(failed.asking(), Asking::Questions);
-        let known = Ability { parameters: Some(70_000_000_000), tools: Some(true), ..Ability::default() };
+        let known =
+            Ability { parameters: Some(70_000_000_000), tools: Some(true), ..Ability::default() };
         assert_eq!(known.or(failed).asking(), Asking::Tools);
     }
 }

@@ -1,16 +1,19 @@
-//! Anthropic's Messages, and servers that speak it.
+//! Anthropic's Messages API, and servers compatible with it.
 
 use serde_json::{Map, Value, json};
 
-use super::fault::{broken_off, nonsense, stream_fault};
-use super::wire::{Dialect, Measure, Role, arguments, as_object, at, decimal, number, object, text_of, turns};
-use super::{Block, Delta, Fault, Reply, Request, Stop, Usage};
+use super::error::{broken_off, nonsense, stream_error};
+use super::wire::{
+    Dialect, Measure, Role, arguments, as_object, at, decimal, number, object, text_of, turns,
+};
+use super::{Block, Delta, ModelError, Reply, Request, Stop, Usage};
 
-/// A newer one exists and takes nothing away that we send; every compatible server knows this one.
+/// There is a newer version, but nothing we send needs it, and every compatible server knows this
+/// one.
 pub const VERSION: &str = "2023-06-01";
 
-/// The body. No sampling, thinking or tool choice is sent: newer models refuse one or the other, and their defaults are
-/// made for work with tools.
+/// The request body. Sampling, thinking and tool choice are omitted: newer models reject one or the
+/// other, and their defaults suit work with tools.
 pub fn encode(request: &Request, _dialect: &Dialect) -> Value {
     let cached = json!({"type": "ephemeral"});
     let mut body = Map::new();
@@ -25,7 +28,7 @@ pub fn encode(request: &Request, _dialect: &Dialect) -> Value {
         .iter()
         .map(|tool| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input}))
         .collect();
-    // Tools come first in what is cached, so the mark on the instructions covers them.
+    // Tools come first in the cached prefix, so the cache mark on the system prompt covers them.
     if request.system.is_empty() {
         mark(tools.last_mut(), &cached);
     } else {
@@ -39,7 +42,7 @@ pub fn encode(request: &Request, _dialect: &Dialect) -> Value {
         .into_iter()
         .map(|(role, mut blocks)| match role {
             Role::User => {
-                // Results have to stand before words.
+                // Tool results have to precede text.
                 blocks.sort_by_key(|block| !matches!(block, Block::ToolResult { .. }));
                 json!({"role": "user", "content": blocks.into_iter().map(block).collect::<Vec<_>>()})
             }
@@ -86,7 +89,7 @@ pub struct Decoder {
     measure: Measure,
 }
 
-/// A block as it began, and what was added to it since.
+/// The start of a block and the pieces added since.
 #[derive(Debug)]
 struct Building {
     index: u64,
@@ -97,7 +100,7 @@ struct Building {
 }
 
 impl Decoder {
-    pub fn event(&mut self, name: &str, data: &str) -> Result<Vec<Delta>, Fault> {
+    pub fn event(&mut self, name: &str, data: &str) -> Result<Vec<Delta>, ModelError> {
         let data = object(data)?;
         let kind = data.get("type").and_then(Value::as_str).unwrap_or(name);
         match kind {
@@ -114,7 +117,10 @@ impl Decoder {
                 self.is_done = true;
                 Ok(Vec::new())
             }
-            "error" => Err(stream_fault(&data).unwrap_or_else(|| nonsense("an error without a word"))),
+            "error" => {
+                Err(stream_error(&data)
+                    .unwrap_or_else(|| nonsense("an error event without a message")))
+            }
             _ => Ok(Vec::new()),
         }
     }
@@ -123,25 +129,26 @@ impl Decoder {
         self.is_done
     }
 
-    pub fn finish(self) -> Result<Reply, Fault> {
+    pub fn finish(self) -> Result<Reply, ModelError> {
         if !self.is_done {
             return Err(broken_off());
         }
-        let stop = self.stop.ok_or_else(|| nonsense("it does not say why it stopped"))?;
+        let stop = self.stop.ok_or_else(|| nonsense("the stop reason is missing"))?;
         let blocks = self.blocks.into_iter().map(Building::finish).collect();
         Ok(Reply { blocks, stop, usage: self.usage })
     }
 
-    fn begin(&mut self, data: &Value) -> Result<Vec<Delta>, Fault> {
+    fn begin(&mut self, data: &Value) -> Result<Vec<Delta>, ModelError> {
         let start = at(data, "/content_block").clone();
         if !start.is_object() {
-            return Err(nonsense("a block that is none"));
+            return Err(nonsense("a content block is malformed"));
         }
         let index = number(at(data, "/index"));
         let is_known = |block: &Building| {
-            block.index == index && ["type", "id"].iter().all(|key| block.start.get(*key) == start.get(*key))
+            block.index == index
+                && ["type", "id"].iter().all(|key| block.start.get(*key) == start.get(*key))
         };
-        // llama.cpp says before every piece of a text that the text begins.
+        // llama.cpp repeats the start event before every piece of a text.
         if self.blocks.last().is_some_and(is_known) {
             return Ok(Vec::new());
         }
@@ -152,15 +159,16 @@ impl Decoder {
             _ if text.is_empty() => Vec::new(),
             _ => vec![Delta::Text(text.clone())],
         };
-        let building = Building { index, start, text, json: String::new(), signature: String::new() };
+        let building =
+            Building { index, start, text, json: String::new(), signature: String::new() };
         self.measure.push(&mut self.blocks, building)?;
         Ok(deltas)
     }
 
-    fn grow(&mut self, data: &Value) -> Result<Vec<Delta>, Fault> {
+    fn grow(&mut self, data: &Value) -> Result<Vec<Delta>, ModelError> {
         let index = number(at(data, "/index"));
         let Some(block) = self.blocks.iter_mut().rev().find(|block| block.index == index) else {
-            return Err(nonsense("a piece of a block that has not begun"));
+            return Err(nonsense("a delta for a block that was not started"));
         };
         let delta = at(data, "/delta");
         let measure = &mut self.measure;
@@ -187,7 +195,7 @@ impl Decoder {
         }
     }
 
-    /// Later numbers stand for all so far, and leave out what they do not change.
+    /// Later counts are totals and omit unchanged values.
     fn count(&mut self, usage: &Value) -> Vec<Delta> {
         let mut changed = false;
         let mut set = |count: &mut u64, name: &str| {
@@ -216,7 +224,8 @@ impl Building {
         match kind.as_str() {
             "text" => Block::Text { text: self.text },
             "tool_use" => {
-                let words = if self.json.is_empty() { at(&raw, "/input").to_string() } else { self.json };
+                let words =
+                    if self.json.is_empty() { at(&raw, "/input").to_string() } else { self.json };
                 let input = if words == "null" { json!({}) } else { arguments(&words) };
                 if let Some(raw) = raw.as_object_mut() {
                     raw.insert("input".to_owned(), as_object(&input));
@@ -253,7 +262,9 @@ fn stop(word: &str, details: &Value) -> Stop {
         "model_context_window_exceeded" => Stop::ContextFull,
         "refusal" => {
             let why = [text_of(details, "explanation"), text_of(details, "category")];
-            Stop::Refusal { why: why.into_iter().find(|why| !why.is_empty()).unwrap_or("refused").to_owned() }
+            Stop::Refusal {
+                why: why.into_iter().find(|why| !why.is_empty()).unwrap_or("refused").to_owned(),
+            }
         }
         other => Stop::Other { word: other.to_owned() },
     }

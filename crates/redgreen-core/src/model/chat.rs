@@ -1,17 +1,18 @@
-//! OpenAI's Chat Completions, as OpenAI and everybody else speaks it: what a server leaves out or words differently is
-//! taken for what it means.
+//! OpenAI's Chat Completions, as OpenAI and compatible servers implement it. Tolerates omissions
+//! and deviations of other servers.
 
 use serde_json::{Map, Value, json};
 
-use super::fault::{broken_off, stream_fault};
+use super::error::{broken_off, stream_error};
 use super::wire::{
-    Dialect, Measure, Role, arguments, as_words, at, decimal, list_at, number, object, own_id, text_of, turns,
+    Dialect, Measure, Role, arguments, as_words, at, decimal, list_at, number, object, own_id,
+    text_of, turns,
 };
-use super::{Block, Delta, Fault, Reply, Request, Stop, Usage};
+use super::{Block, Delta, ModelError, Reply, Request, Stop, Usage};
 
-/// What a server thinks aloud; some refuse a conversation that does not give it back.
+/// The reasoning text. Some servers reject a conversation that does not send it back.
 const REASONING: &str = "reasoning_content";
-/// The same in pieces that only their server reads.
+/// The same in pieces that only the server can read.
 const REASONING_DETAILS: &str = "reasoning_details";
 
 pub fn encode(request: &Request, dialect: &Dialect) -> Value {
@@ -33,7 +34,10 @@ pub fn encode(request: &Request, dialect: &Dialect) -> Value {
     }
     if let Some(schema) = &request.schema {
         let schema = json!({"name": "answer", "strict": true, "schema": schema});
-        body.insert("response_format".into(), json!({"type": "json_schema", "json_schema": schema}));
+        body.insert(
+            "response_format".into(),
+            json!({"type": "json_schema", "json_schema": schema}),
+        );
     }
     if let Some(temperature) = request.temperature {
         body.insert("temperature".into(), decimal(temperature));
@@ -52,10 +56,12 @@ pub fn encode(request: &Request, dialect: &Dialect) -> Value {
     body.into()
 }
 
-/// Every result is a message of its own, and all of them stand before words.
+/// Each result is a separate message, and all results precede text.
 fn of_user(blocks: &[&Block]) -> Vec<Value> {
     let results = blocks.iter().filter_map(|block| match block {
-        Block::ToolResult { id, text, .. } => Some(json!({"role": "tool", "tool_call_id": id, "content": text})),
+        Block::ToolResult { id, text, .. } => {
+            Some(json!({"role": "tool", "tool_call_id": id, "content": text}))
+        }
         Block::Text { .. } | Block::ToolUse { .. } | Block::Opaque { .. } => None,
     });
     let mut messages: Vec<Value> = results.collect();
@@ -114,19 +120,19 @@ struct Call {
     id: String,
     name: String,
     arguments: String,
-    /// Fields of its server's own, such as signatures.
+    /// Extra fields of the server, such as signatures.
     extra: Map<String, Value>,
 }
 
 impl Decoder {
-    pub fn event(&mut self, _name: &str, data: &str) -> Result<Vec<Delta>, Fault> {
+    pub fn event(&mut self, _name: &str, data: &str) -> Result<Vec<Delta>, ModelError> {
         if data.trim() == "[DONE]" {
             self.is_done = true;
             return Ok(Vec::new());
         }
         let data = object(data)?;
-        if let Some(fault) = stream_fault(&data) {
-            return Err(fault);
+        if let Some(error) = stream_error(&data) {
+            return Err(error);
         }
         let mut deltas = Vec::new();
         if let Some(usage) = data.get("usage").filter(|usage| usage.is_object()) {
@@ -134,11 +140,13 @@ impl Decoder {
             deltas.push(Delta::Usage(self.usage));
         }
         let Some(choice) = data.pointer("/choices/0") else { return Ok(deltas) };
-        // A server that does not stream says it all in one message.
+        // A server without streaming sends everything in one message.
         let delta = choice.get("delta").or_else(|| choice.get("message")).unwrap_or(&Value::Null);
         let (text, refusal) = (text_of(delta, "content"), text_of(delta, "refusal"));
-        let reasoning =
-            [REASONING, "reasoning"].into_iter().map(|key| text_of(delta, key)).find(|text| !text.is_empty());
+        let reasoning = [REASONING, "reasoning"]
+            .into_iter()
+            .map(|key| text_of(delta, key))
+            .find(|text| !text.is_empty());
         if !text.is_empty() {
             self.measure.add(&mut self.text, text)?;
             deltas.push(Delta::Text(text.to_owned()));
@@ -164,8 +172,9 @@ impl Decoder {
         self.is_done
     }
 
-    /// A reason to stop is the end; the mark after it, and the usage before that, are not sent by every server.
-    pub fn finish(self) -> Result<Reply, Fault> {
+    /// A stop reason is the end. Not every server sends the end mark after it or the usage before
+    /// that.
+    pub fn finish(self) -> Result<Reply, ModelError> {
         let mut stop = self.stop.ok_or_else(broken_off)?;
         if !self.refusal.is_empty() {
             stop = Stop::Refusal { why: self.refusal };
@@ -185,7 +194,7 @@ impl Decoder {
         Ok(Reply { blocks, stop, usage: self.usage })
     }
 
-    fn call(&mut self, piece: &Value) -> Result<Vec<Delta>, Fault> {
+    fn call(&mut self, piece: &Value) -> Result<Vec<Delta>, ModelError> {
         let index = at(piece, "/index").as_u64();
         let (id, function) = (text_of(piece, "id"), at(piece, "/function"));
         let name = text_of(function, "name");
@@ -206,7 +215,9 @@ impl Decoder {
         }
         match at(function, "/arguments") {
             Value::String(words) => self.measure.add(&mut call.arguments, words)?,
-            whole @ Value::Object(_) => self.measure.add(&mut call.arguments, &whole.to_string())?,
+            whole @ Value::Object(_) => {
+                self.measure.add(&mut call.arguments, &whole.to_string())?;
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {}
         }
         for (key, value) in piece.as_object().into_iter().flatten() {
@@ -217,9 +228,12 @@ impl Decoder {
         Ok(deltas)
     }
 
-    /// The call that a piece goes on with. Pieces have an index; some servers give all calls the same, or none.
+    /// The call that a piece continues. Pieces have an index, but some servers use the same index
+    /// for all calls, or none.
     fn belongs(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
-        let is_other = |call: &Call| !id.is_empty() && !call.id.is_empty() && id != call.id && !name.is_empty();
+        let is_other = |call: &Call| {
+            !id.is_empty() && !call.id.is_empty() && id != call.id && !name.is_empty()
+        };
         let at = match index {
             Some(_) => self.calls.iter().rposition(|call| call.index == index)?,
             None if id.is_empty() && !name.is_empty() => return None,
@@ -233,7 +247,11 @@ impl Call {
     fn finish(self, at: usize) -> Block {
         let id = if self.id.is_empty() { own_id(at) } else { self.id };
         let input = arguments(&self.arguments);
-        let words = if input.is_object() && !self.arguments.is_empty() { self.arguments } else { "{}".to_owned() };
+        let words = if input.is_object() && !self.arguments.is_empty() {
+            self.arguments
+        } else {
+            "{}".to_owned()
+        };
         let mut raw = Map::new();
         raw.insert("id".into(), id.clone().into());
         raw.insert("type".into(), "function".into());
@@ -253,13 +271,15 @@ fn stop(word: &str) -> Stop {
     }
 }
 
-/// What was sent includes what was cached.
+/// The sent tokens include the cached ones.
 fn count(usage: &Value) -> Usage {
     let details = at(usage, "/prompt_tokens_details");
     let cached = details.get("cached_tokens").unwrap_or(at(usage, "/prompt_cache_hit_tokens"));
     let (cache_read, cache_write) = (number(cached), number(at(details, "/cache_write_tokens")));
     Usage {
-        input: number(at(usage, "/prompt_tokens")).saturating_sub(cache_read).saturating_sub(cache_write),
+        input: number(at(usage, "/prompt_tokens"))
+            .saturating_sub(cache_read)
+            .saturating_sub(cache_write),
         output: number(at(usage, "/completion_tokens")),
         cache_read,
         cache_write,

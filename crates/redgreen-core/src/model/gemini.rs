@@ -1,14 +1,15 @@
-//! Google's generateContent, streamed.
+//! Google's generateContent API, streamed.
 
 use serde_json::{Map, Value, json};
 
-use super::fault::{broken_off, stream_fault};
+use super::error::{broken_off, stream_error};
 use super::wire::{
-    Dialect, Measure, Role, as_object, at, decimal, is_own_id, list_at, number, object, own_id, text_of, turns,
+    Dialect, Measure, Role, as_object, at, decimal, is_own_id, list_at, number, object, own_id,
+    text_of, turns,
 };
-use super::{Block, Delta, Fault, Reply, Request, Stop, Usage};
+use super::{Block, Delta, ModelError, Reply, Request, Stop, Usage};
 
-/// The body; the model's name is in the address.
+/// The request body; the model's name is in the URL.
 pub fn encode(request: &Request, _dialect: &Dialect) -> Value {
     let mut body = Map::new();
     if !request.system.is_empty() {
@@ -24,7 +25,10 @@ pub fn encode(request: &Request, _dialect: &Dialect) -> Value {
     }
     let mut config = json!({"maxOutputTokens": request.max_tokens});
     if let Some(schema) = &request.schema {
-        merge(&mut config, json!({"responseMimeType": "application/json", "responseJsonSchema": schema}));
+        merge(
+            &mut config,
+            json!({"responseMimeType": "application/json", "responseJsonSchema": schema}),
+        );
     }
     if let Some(temperature) = request.temperature {
         merge(&mut config, json!({"temperature": decimal(temperature)}));
@@ -54,11 +58,13 @@ fn part(block: &Block) -> Value {
     match block {
         Block::Text { text } => json!({"text": text}),
         Block::ToolUse { raw, .. } if raw.is_object() => raw.clone(),
-        Block::ToolUse { name, input, .. } => json!({"functionCall": {"name": name, "args": as_object(input)}}),
+        Block::ToolUse { name, input, .. } => {
+            json!({"functionCall": {"name": name, "args": as_object(input)}})
+        }
         Block::ToolResult { id, name, text, is_error } => {
             let key = if *is_error { "error" } else { "output" };
             let mut response = json!({"name": name, "response": {key: text}});
-            // A call without an id wants an answer without one.
+            // A call without an id expects a result without one.
             if let (false, Some(fields)) = (is_own_id(id), response.as_object_mut()) {
                 fields.insert("id".to_owned(), id.clone().into());
             }
@@ -77,10 +83,10 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    pub fn event(&mut self, _name: &str, data: &str) -> Result<Vec<Delta>, Fault> {
+    pub fn event(&mut self, _name: &str, data: &str) -> Result<Vec<Delta>, ModelError> {
         let data = object(data)?;
-        if let Some(fault) = stream_fault(&data) {
-            return Err(fault);
+        if let Some(error) = stream_error(&data) {
+            return Err(error);
         }
         let mut deltas = Vec::new();
         let candidate = at(&data, "/candidates/0");
@@ -99,24 +105,29 @@ impl Decoder {
         Ok(deltas)
     }
 
-    /// Only the end of the stream tells.
+    /// Only the end of the stream marks the end.
     pub fn is_done(&self) -> bool {
         false
     }
 
-    pub fn finish(self) -> Result<Reply, Fault> {
+    pub fn finish(self) -> Result<Reply, ModelError> {
         let stop = self.stop.ok_or_else(broken_off)?;
         Ok(Reply { blocks: self.blocks, stop, usage: self.usage })
     }
 
-    fn part(&mut self, part: &Value) -> Result<Vec<Delta>, Fault> {
+    fn part(&mut self, part: &Value) -> Result<Vec<Delta>, ModelError> {
         let signature = part.get("thoughtSignature");
         if let Some(call) = part.get("functionCall") {
             let name = text_of(call, "name").to_owned();
             let id = text_of(call, "id");
-            let calls = self.blocks.iter().filter(|block| matches!(block, Block::ToolUse { .. })).count();
+            let calls =
+                self.blocks.iter().filter(|block| matches!(block, Block::ToolUse { .. })).count();
             let id = if id.is_empty() { own_id(calls) } else { id.to_owned() };
-            let input = call.get("args").filter(|args| !args.is_null()).cloned().unwrap_or_else(|| json!({}));
+            let input = call
+                .get("args")
+                .filter(|args| !args.is_null())
+                .cloned()
+                .unwrap_or_else(|| json!({}));
             let block = Block::ToolUse { id, name: name.clone(), input, raw: part.clone() };
             self.measure.push(&mut self.blocks, block)?;
             return Ok(vec![Delta::ToolUse(name)]);
@@ -148,23 +159,27 @@ impl Decoder {
 fn stop(word: &str, message: &str) -> Stop {
     match word {
         "STOP" => Stop::End,
-        // Not Google's own word.
+        // Not a value of Google's own API.
         "FUNCTION_CALL" => Stop::ToolUse,
         "MAX_TOKENS" => Stop::MaxTokens,
         "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE" => {
-            Stop::Refusal { why: if message.is_empty() { word.to_owned() } else { message.to_owned() } }
+            Stop::Refusal {
+                why: if message.is_empty() { word.to_owned() } else { message.to_owned() },
+            }
         }
         other => Stop::Other { word: other.to_owned() },
     }
 }
 
-/// What was sent includes what was cached; what was thought is paid for as well.
+/// The sent tokens include the cached ones; thinking tokens are billed as output.
 fn count(usage: &Value) -> Usage {
     let cache_read = number(at(usage, "/cachedContentTokenCount"));
-    let sent = number(at(usage, "/promptTokenCount")) + number(at(usage, "/toolUsePromptTokenCount"));
+    let sent =
+        number(at(usage, "/promptTokenCount")) + number(at(usage, "/toolUsePromptTokenCount"));
     Usage {
         input: sent.saturating_sub(cache_read),
-        output: number(at(usage, "/candidatesTokenCount")) + number(at(usage, "/thoughtsTokenCount")),
+        output: number(at(usage, "/candidatesTokenCount"))
+            + number(at(usage, "/thoughtsTokenCount")),
         cache_read,
         cache_write: 0,
     }

@@ -1,5 +1,5 @@
-//! What tokens cost, where it is known: as `prices.toml` lists it, or as the user's settings say. A model that is in neither
-//! has no price, and nobody guesses one.
+//! Token prices, from `prices.toml` or the user's settings. A model in neither has no price;
+//! redgreen never guesses one.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -9,19 +9,19 @@ use serde::Deserialize;
 
 use super::Usage;
 
-/// The list that comes with the program.
+/// The built-in price list.
 const LIST: &str = include_str!("prices.toml");
 
-/// In dollars for a million tokens, as lists and settings say it.
+/// Dollars per million tokens, as in lists and settings.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Price {
     pub input: f64,
     pub output: f64,
-    /// As input, where nothing is said.
+    /// Defaults to the input price.
     pub cache_read: Option<f64>,
     pub cache_write: Option<f64>,
-    /// Other prices for long requests.
+    /// Different prices for long requests.
     pub long: Option<Long>,
 }
 
@@ -36,41 +36,51 @@ pub struct Long {
     pub cache_write: Option<f64>,
 }
 
-/// Prices by the names of models.
+/// Prices by model name.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct Prices {
-    /// When the list was made; empty for a list of the user's.
+    /// The date of the list; empty for a list of the user.
     #[serde(default)]
     pub date: String,
     models: BTreeMap<String, Price>,
 }
 
 impl Prices {
-    /// The list that comes with the program.
+    /// The built-in price list.
     pub fn listed() -> &'static Self {
         static LISTED: OnceLock<Prices> = OnceLock::new();
         LISTED.get_or_init(|| toml::from_str(LIST).unwrap_or_default())
     }
 
-    /// A list of one's own.
+    /// A custom list.
     pub fn of(models: impl IntoIterator<Item = (String, Price)>) -> Self {
         Self { date: String::new(), models: models.into_iter().collect() }
     }
 
-    /// The same, where the other list has nothing to say.
+    /// This list, overridden by the entries of the other list.
     #[must_use]
     pub fn under(&self, other: Self) -> Self {
-        let models = self.models.iter().map(|(name, price)| (name.clone(), *price)).chain(other.models).collect();
+        let models = self
+            .models
+            .iter()
+            .map(|(name, price)| (name.clone(), *price))
+            .chain(other.models)
+            .collect();
         Self { date: self.date.clone(), models }
     }
 
-    /// What an exchange costs, in microdollars, rounded up; none where the price is unknown, or no price at all.
+    /// The cost of an exchange in microdollars, rounded up. `None` if the price is unknown or
+    /// invalid.
     pub fn cost(&self, model: &str, usage: &Usage) -> Option<u64> {
         let price = self.price(model)?;
         let sent = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
         let rates = match price.long {
-            Some(long) if sent > long.above => Rates::new(long.input, long.output, long.cache_read, long.cache_write),
-            Some(_) | None => Rates::new(price.input, price.output, price.cache_read, price.cache_write),
+            Some(long) if sent > long.above => {
+                Rates::new(long.input, long.output, long.cache_read, long.cache_write)
+            }
+            Some(_) | None => {
+                Rates::new(price.input, price.output, price.cache_read, price.cache_write)
+            }
         }?;
         let pay = |tokens: u64, rate: u128| u128::from(tokens) * rate;
         let sum = pay(usage.input, rates.input)
@@ -84,14 +94,16 @@ impl Prices {
         self.models.iter().map(|(name, price)| (name.as_str(), price))
     }
 
-    /// By the name itself, or by the name that a date follows.
+    /// Looks up the exact name, or the name before a date suffix.
     fn price(&self, model: &str) -> Option<&Price> {
-        self.models.get(model).or_else(|| self.models.iter().find(|(name, _)| is_dated(name, model)).map(|row| row.1))
+        self.models
+            .get(model)
+            .or_else(|| self.models.iter().find(|(name, _)| is_dated(name, model)).map(|row| row.1))
     }
 }
 
 impl Price {
-    /// The first number that cannot be a price, by its key.
+    /// The first invalid price, with its key.
     pub fn fault(&self) -> Option<(&'static str, f64)> {
         const DOLLARS_MAX: f64 = 1e6;
         let rows = [
@@ -109,7 +121,7 @@ impl Price {
     }
 }
 
-/// In microdollars for a million tokens.
+/// Microdollars per million tokens.
 struct Rates {
     input: u128,
     output: u128,
@@ -118,7 +130,12 @@ struct Rates {
 }
 
 impl Rates {
-    fn new(input: f64, output: f64, cache_read: Option<f64>, cache_write: Option<f64>) -> Option<Self> {
+    fn new(
+        input: f64,
+        output: f64,
+        cache_read: Option<f64>,
+        cache_write: Option<f64>,
+    ) -> Option<Self> {
         Some(Self {
             input: microdollars(input)?,
             output: microdollars(output)?,
@@ -129,12 +146,13 @@ impl Rates {
 }
 
 fn microdollars(dollars: f64) -> Option<u128> {
-    // A dollar has as many microdollars as a second has microseconds, and Duration converts without a bare cast.
+    // Duration converts seconds to microseconds, and so dollars to microdollars, without a numeric
+    // cast.
     let exact = Duration::try_from_secs_f64(dollars).ok()?;
     Some((exact.as_nanos() + 500) / 1_000)
 }
 
-/// A date behind the name is the same model; another word is not.
+/// A date suffix is the same model; any other suffix is not.
 fn is_dated(name: &str, model: &str) -> bool {
     model.strip_prefix(name).and_then(|rest| rest.strip_prefix(['-', '@'])).is_some_and(|rest| {
         let date: String = rest.chars().filter(|letter| *letter != '-').collect();
@@ -147,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn known_models_have_a_price_and_others_none() {
+    fn only_known_models_have_a_price() {
         let usage = Usage { input: 1_000, output: 500, cache_read: 10_000, cache_write: 2_000 };
         for (model, expected) in [
             ("claude-opus-5-5", Some(4_000 + 10_000 + 2_000 + 10_000)),
@@ -168,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn long_requests_cost_more_where_the_list_says_so() {
+    fn long_requests_use_their_own_prices() {
         let prices = Prices::listed();
         let short = Usage { input: 100_000, ..Usage::default() };
         let long = Usage { input: 100_001, ..Usage::default() };
@@ -176,12 +194,16 @@ mod tests {
         assert_eq!(prices.cost("claude-haiku-5-5", &long), Some(50_001));
         let absurd = Usage { output: u64::MAX, ..Usage::default() };
         assert_eq!(prices.cost("claude-opus-5-5", &absurd), None);
-        assert_eq!(prices.cost("claude-opus-5-5", &Usage { output: 1, ..Usage::default() }), Some(20));
+        assert_eq!(
+            prices.cost("claude-opus-5-5", &Usage { output: 1, ..Usage::default() }),
+            Some(20)
+        );
     }
 
     #[test]
-    fn the_users_own_price_needs_no_more_than_two_numbers() {
-        let price = Price { input: 0.3, output: 1.2, cache_read: None, cache_write: None, long: None };
+    fn custom_prices_need_only_input_and_output() {
+        let price =
+            Price { input: 0.3, output: 1.2, cache_read: None, cache_write: None, long: None };
         let own = Prices::of([("mine".to_owned(), price)]);
         let usage = Usage { input: 1_000, output: 1_000, cache_read: 1_000, cache_write: 1_000 };
         assert_eq!(own.cost("mine", &usage), Some(300 + 1_200 + 300 + 300));

@@ -1,20 +1,21 @@
-//! Who serves which model, where, and with whose key. A model nobody is known to serve is an error, never a guess.
+//! Maps a model to its provider, address and API key. A model without a known provider is an error,
+//! never a guess.
 
 use std::fmt;
 
 use super::wire::{Dialect, Wire};
 
-/// A provider we know by name.
+/// A built-in provider.
 #[derive(Debug)]
 pub struct Known {
     pub name: &'static str,
     pub base: &'static str,
-    /// The variables that may hold its key, the first that is set wins.
+    /// The environment variables for its key; the first that is set wins.
     pub keys: &'static [&'static str],
-    /// The variable that may hold another address.
+    /// The environment variable for another address.
     pub base_variable: Option<&'static str>,
     pub wire: Wire,
-    /// How the names of its models begin.
+    /// Prefixes of its model names.
     pub models: &'static [&'static str],
     /// It works without a key.
     pub is_local: bool,
@@ -71,13 +72,14 @@ pub const PROVIDERS: &[Known] = &[
     local("llamacpp", "http://127.0.0.1:8080/v1", &["LLAMA_API_KEY"], Some("LLAMA_BASE_URL")),
     local("vllm", "http://127.0.0.1:8000/v1", &["VLLM_API_KEY"], Some("VLLM_BASE_URL")),
 ];
-/// The key for an address that is not a provider's own. No provider's key is ever sent to one that a project names.
+/// The key for an address that is not a provider's own. A provider's key is never sent to an
+/// address that a project names.
 pub const OTHER_KEY: &str = "REDGREEN_API_KEY";
 
 const OPENAI: &str = "openai";
 const OLLAMA: &str = "ollama";
 const OLLAMA_PORT: u16 = 11434;
-/// Of one server.
+/// Per server.
 const MODELS_MAX: usize = 100;
 
 const fn local(
@@ -89,22 +91,22 @@ const fn local(
     Known { name, base, keys, base_variable, wire: Wire::Chat, models: &[], is_local: true }
 }
 
-/// What somebody said about where a model is served.
+/// What the user configured about the provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wish {
     pub provider: Option<String>,
-    /// An address of their own.
+    /// A custom address.
     pub base: Option<String>,
     pub wire: Option<Wire>,
 }
 
-/// Where a model is served.
+/// A resolved provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provider {
-    /// Its name, or the address where it has none.
+    /// Its name, or its address if it has none.
     pub name: String,
     pub base: String,
-    /// The model as the provider calls it.
+    /// The provider's name of the model.
     pub model: String,
     pub keys: &'static [&'static str],
     pub needs_key: bool,
@@ -112,45 +114,47 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// Who receives what is sent: the provider by its name at its usual host, else the host itself. A base URL of the
-    /// environment or the settings sends it elsewhere, whatever the provider is called.
+    /// The recipient of requests: the provider's name if it is at its usual host, else the host
+    /// itself. A base URL in the environment or the settings redirects requests, whatever the
+    /// provider's name is.
     pub fn recipient(&self) -> &str {
-        let usual = known(&self.name).is_some_and(|known| host_of(known.base) == host_of(&self.base));
+        let usual =
+            known(&self.name).is_some_and(|known| host_of(known.base) == host_of(&self.base));
         if usual { &self.name } else { host_of(&self.base) }
     }
 }
 
-/// The host of an address, with its port; a name and a password in front of it are left out.
+/// The host and port of an address, without user name and password.
 pub fn host_of(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     host.rsplit_once('@').map_or(host, |(_, host)| host)
 }
 
-/// Why it is not known where a model is served.
+/// The reason why no provider was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoProvider {
-    /// Its name does not tell.
+    /// The model's name is not enough.
     Unplaced {
         model: String,
     },
-    /// There is no provider of this name.
+    /// There is no provider with this name.
     Unknown {
         provider: String,
     },
     NoModel,
-    /// An address that is none.
+    /// The address is not valid.
     BadBase {
         base: String,
     },
-    /// An address with a name and a password in front of the host.
+    /// The address contains a user name and a password.
     LoginInBase {
         host: String,
     },
 }
 
-/// The provider of a model: by the wish, by a prefix such as `ollama/` or `ollama:`, by how its name begins.
-/// `variable` tells what the environment says.
+/// The provider of a model: from the configuration, from a prefix such as `ollama/` or `ollama:`,
+/// or from the start of its name. `variable` reads the environment.
 pub fn provider_of(
     model: &str,
     wish: &Wish,
@@ -166,13 +170,21 @@ pub fn provider_of(
     let prefixed = model.split_once(['/', ':']).and_then(|(name, rest)| Some((known(name)?, rest)));
     let (known, model) = match (&wish.provider, prefixed) {
         (Some(name), prefixed) => {
-            let known = known(name).ok_or_else(|| NoProvider::Unknown { provider: name.clone() })?;
-            // The prefix may say the same once more.
-            (known, prefixed.filter(|(also, _)| also.name == known.name).map_or(model, |(_, rest)| rest))
+            let known =
+                known(name).ok_or_else(|| NoProvider::Unknown { provider: name.clone() })?;
+            // The prefix can repeat the configured provider.
+            (
+                known,
+                prefixed
+                    .filter(|(also, _)| also.name == known.name)
+                    .map_or(model, |(_, rest)| rest),
+            )
         }
         (None, Some(found)) => found,
         (None, None) => {
-            let served = PROVIDERS.iter().find(|known| known.models.iter().any(|start| model.starts_with(start)));
+            let served = PROVIDERS
+                .iter()
+                .find(|known| known.models.iter().any(|start| model.starts_with(start)));
             (served.ok_or_else(|| NoProvider::Unplaced { model: model.to_owned() })?, model)
         }
     };
@@ -191,20 +203,22 @@ pub fn provider_of(
     })
 }
 
-/// Servers that may run on this very machine, and where: whoever moved one to another machine has to name it.
+/// Local servers and their addresses. A server on another machine has to be configured.
 pub fn here(variable: impl Fn(&str) -> Option<String>) -> Vec<(&'static Known, String)> {
     let local = PROVIDERS.iter().filter(|known| known.is_local);
     let placed = local.filter_map(|known| Some((known, base_of(known, &variable).ok()?)));
     placed.filter(|(_, base)| is_here(base)).collect()
 }
 
-/// The models in a server's answer to `GET /models` that one can talk to.
+/// The chat models in a server's answer to `GET /models`.
 pub fn talkers(answer: &str) -> Vec<String> {
     const MUTE: [&str; 4] = ["embed", "rerank", "whisper", "tts"];
     let Ok(answer) = serde_json::from_str::<serde_json::Value>(answer) else { return Vec::new() };
     let listed = answer.get("data").and_then(serde_json::Value::as_array).into_iter().flatten();
     let names = listed.filter_map(|model| model.get("id")?.as_str()).map(str::trim);
-    let talks = |name: &&str| !name.is_empty() && !MUTE.iter().any(|mute| name.to_lowercase().contains(mute));
+    let talks = |name: &&str| {
+        !name.is_empty() && !MUTE.iter().any(|mute| name.to_lowercase().contains(mute))
+    };
     names.filter(talks).take(MODELS_MAX).map(str::to_owned).collect()
 }
 
@@ -220,13 +234,17 @@ fn is_here(base: &str) -> bool {
     let rest = base.split_once("://").map_or(base, |(_, rest)| rest);
     let host = rest.split('/').next().unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    name == "localhost" || name == "[::1]" || name.parse::<std::net::Ipv4Addr>().is_ok_and(|host| host.is_loopback())
+    name == "localhost"
+        || name == "[::1]"
+        || name.parse::<std::net::Ipv4Addr>().is_ok_and(|host| host.is_loopback())
 }
 
-/// A server that only its address tells of.
+/// A server known only by its address.
 fn at(base: &str, model: &str, wish: &Wish) -> Result<Provider, NoProvider> {
     let known = match &wish.provider {
-        Some(name) => Some(known(name).ok_or_else(|| NoProvider::Unknown { provider: name.clone() })?),
+        Some(name) => {
+            Some(known(name).ok_or_else(|| NoProvider::Unknown { provider: name.clone() })?)
+        }
         None => None,
     };
     let wire = wish.wire.or(known.map(|known| known.wire)).unwrap_or(Wire::Chat);
@@ -245,7 +263,7 @@ fn known(name: &str) -> Option<&'static Known> {
     PROVIDERS.iter().find(|known| known.name == name)
 }
 
-/// OpenAI's own models refuse the older word, and everybody else knows no other.
+/// OpenAI's own models reject the older key, and all other servers know only the older key.
 fn dialect(wire: Wire, provider: &str) -> Dialect {
     let limit_key = if provider == OPENAI { "max_completion_tokens" } else { "max_tokens" };
     Dialect { limit_key, ..Dialect::of(wire) }
@@ -253,8 +271,9 @@ fn dialect(wire: Wire, provider: &str) -> Dialect {
 
 fn address(base: &str) -> Result<String, NoProvider> {
     let base = base.trim().trim_end_matches('/');
-    let host = base.strip_prefix("https://").or_else(|| base.strip_prefix("http://")).unwrap_or_default();
-    // A name and a password in front of the host would end up in messages and cassettes.
+    let host =
+        base.strip_prefix("https://").or_else(|| base.strip_prefix("http://")).unwrap_or_default();
+    // A user name and a password would end up in messages and cassettes.
     let login = host.split('/').next().and_then(|host| host.rsplit_once('@'));
     if let Some((_, host)) = login.filter(|(_, host)| !host.is_empty()) {
         return Err(NoProvider::LoginInBase { host: host.to_owned() });
@@ -266,37 +285,44 @@ fn address(base: &str) -> Result<String, NoProvider> {
     Ok(base.to_owned())
 }
 
-/// What Ollama's own programs make of `OLLAMA_HOST`: a scheme and a port may be missing, and a server that listens
-/// everywhere is reached here.
+/// Interprets `OLLAMA_HOST` like Ollama's own programs: scheme and port are optional, and a server
+/// that listens on all addresses is reached locally.
 fn ollama(host: &str) -> String {
     let host = host.trim().trim_end_matches('/');
     let (scheme, rest) = host.split_once("://").unwrap_or(("http", host));
     let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
     let name = name.replace("0.0.0.0", "127.0.0.1");
     let has_port = name.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    let port = if has_port || scheme == "https" { String::new() } else { format!(":{OLLAMA_PORT}") };
+    let port =
+        if has_port || scheme == "https" { String::new() } else { format!(":{OLLAMA_PORT}") };
     let name = if name.is_empty() { "127.0.0.1" } else { &name };
-    if path.is_empty() { format!("{scheme}://{name}{port}/v1") } else { format!("{scheme}://{name}{port}/{path}") }
+    if path.is_empty() {
+        format!("{scheme}://{name}{port}/v1")
+    } else {
+        format!("{scheme}://{name}{port}/{path}")
+    }
 }
 
 impl fmt::Display for NoProvider {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoProvider::Unplaced { model } => write!(out, "it is not known who serves the model {model:?}"),
-            NoProvider::Unknown { provider } => write!(out, "there is no provider {provider:?}"),
-            NoProvider::NoModel => out.write_str("no model is named"),
-            NoProvider::BadBase { base } => write!(out, "{base:?} is no address of a model's server"),
+            NoProvider::Unplaced { model } => write!(out, "no known provider for model {model:?}"),
+            NoProvider::Unknown { provider } => write!(out, "unknown provider {provider:?}"),
+            NoProvider::NoModel => out.write_str("no model given"),
+            NoProvider::BadBase { base } => {
+                write!(out, "{base:?} is not a valid address of a model server")
+            }
             NoProvider::LoginInBase { host } => {
                 write!(
                     out,
-                    "the address of the model's server at {host} holds a login, which would be written to records"
+                    "the address of the model server at {host} contains a login, which would end up in records"
                 )
             }
         }
     }
 }
 
-/// Every variable that may hold a key; no program that a model starts may inherit one.
+/// All variables for keys. Programs that a model starts must not inherit them.
 pub fn key_variables() -> impl Iterator<Item = &'static str> {
     PROVIDERS.iter().flat_map(|known| known.keys).copied().chain([OTHER_KEY])
 }
@@ -317,14 +343,16 @@ mod tests {
     #[track_caller]
     fn check(model: &str, expected: &str) {
         let seen = match provider_of(model, &Wish::default(), none) {
-            Ok(provider) => format!("{} {} {:?}", provider.name, provider.model, provider.dialect.wire),
+            Ok(provider) => {
+                format!("{} {} {:?}", provider.name, provider.model, provider.dialect.wire)
+            }
             Err(error) => error.to_string(),
         };
         assert_eq!(seen, expected, "{model}");
     }
 
     #[test]
-    fn a_models_name_tells_who_serves_it() {
+    fn the_model_name_selects_the_provider() {
         check("claude-opus-5-5", "anthropic claude-opus-5-5 Anthropic");
         check("anthropic/claude-opus-5-5", "anthropic claude-opus-5-5 Anthropic");
         check("gpt-6.1-sol", "openai gpt-6.1-sol Responses");
@@ -335,14 +363,14 @@ mod tests {
         check("ollama:qwen2.5-coder:1.5b", "ollama qwen2.5-coder:1.5b Chat");
         check("openrouter/anthropic/claude-opus-5-5", "openrouter anthropic/claude-opus-5-5 Chat");
         check("vllm/Qwen/Qwen3", "vllm Qwen/Qwen3 Chat");
-        check("qwen2.5-coder:1.5b", "it is not known who serves the model \"qwen2.5-coder:1.5b\"");
-        check("opus", "it is not known who serves the model \"opus\"");
-        check("ollama/", "no model is named");
-        check(" ", "no model is named");
+        check("qwen2.5-coder:1.5b", "no known provider for model \"qwen2.5-coder:1.5b\"");
+        check("opus", "no known provider for model \"opus\"");
+        check("ollama/", "no model given");
+        check(" ", "no model given");
     }
 
     #[test]
-    fn a_wish_wins_and_no_providers_key_goes_to_a_strange_address() {
+    fn configuration_wins_and_custom_addresses_get_no_provider_key() {
         let wish = |provider: Option<&str>, base: Option<&str>, wire| Wish {
             provider: provider.map(str::to_owned),
             base: base.map(str::to_owned),
@@ -351,17 +379,32 @@ mod tests {
         let own = Some("http://127.0.0.1:9/v1/");
         for (wish, expected) in [
             (wish(None, own, None), "http://127.0.0.1:9/v1 Chat REDGREEN_API_KEY max_tokens"),
-            (wish(None, own, Some(Wire::Anthropic)), "http://127.0.0.1:9/v1 Anthropic REDGREEN_API_KEY max_tokens"),
-            (wish(Some("openai"), own, None), "openai Responses REDGREEN_API_KEY max_completion_tokens"),
-            (wish(Some("openai"), None, Some(Wire::Chat)), "openai Chat OPENAI_API_KEY max_completion_tokens"),
+            (
+                wish(None, own, Some(Wire::Anthropic)),
+                "http://127.0.0.1:9/v1 Anthropic REDGREEN_API_KEY max_tokens",
+            ),
+            (
+                wish(Some("openai"), own, None),
+                "openai Responses REDGREEN_API_KEY max_completion_tokens",
+            ),
+            (
+                wish(Some("openai"), None, Some(Wire::Chat)),
+                "openai Chat OPENAI_API_KEY max_completion_tokens",
+            ),
             (wish(Some("ollama"), None, None), "ollama Chat  max_tokens"),
-            (wish(Some("olama"), None, None), "there is no provider \"olama\""),
-            (wish(None, Some("localhost"), None), "\"localhost\" is no address of a model's server"),
+            (wish(Some("olama"), None, None), "unknown provider \"olama\""),
+            (
+                wish(None, Some("localhost"), None),
+                "\"localhost\" is not a valid address of a model server",
+            ),
             (
                 wish(None, Some("https://me:secret@host:8/v1"), None),
-                "the address of the model's server at host:8 holds a login, which would be written to records",
+                "the address of the model server at host:8 contains a login, which would end up in records",
             ),
-            (wish(None, Some("https://me:secret@/v1"), None), "\"/v1\" is no address of a model's server"),
+            (
+                wish(None, Some("https://me:secret@/v1"), None),
+                "\"/v1\" is not a valid address of a model server",
+            ),
         ] {
             let seen = match provider_of("m", &wish, none) {
                 Ok(found) => {
@@ -380,8 +423,12 @@ mod tests {
     }
 
     #[test]
-    fn the_recipient_is_the_host_that_is_really_asked() {
-        let wish = |base: &str| Wish { provider: Some("openai".to_owned()), base: Some(base.to_owned()), wire: None };
+    fn the_recipient_is_the_actual_host() {
+        let wish = |base: &str| Wish {
+            provider: Some("openai".to_owned()),
+            base: Some(base.to_owned()),
+            wire: None,
+        };
         for (model, wish, variable, expected) in [
             ("claude-x", Wish::default(), None, "anthropic"),
             ("claude-x", Wish::default(), Some("https://api.anthropic.com/v1"), "anthropic"),
@@ -399,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_server_on_this_machine_is_here() {
+    fn only_local_servers_are_found_automatically() {
         for (base, expected) in [
             ("http://127.0.0.1:11434/v1", true),
             ("http://localhost:1234", true),
@@ -419,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn a_models_list_is_one_or_nothing() {
+    fn reads_a_model_list_or_nothing() {
         for (answer, expected) in [
             (r#"{"data":[{"id":"qwen"},{"id":"nomic-embed-text"},{"id":" "},{}]}"#, &["qwen"][..]),
             (r#"{"data":{}}"#, &[]),
@@ -431,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_moves_a_provider() {
+    fn the_environment_changes_the_address() {
         for (model, value, expected) in [
             ("claude-x", "http://127.0.0.1:4010/", Ok("http://127.0.0.1:4010")),
             ("ollama/x", "0.0.0.0", Ok("http://127.0.0.1:11434/v1")),
@@ -441,7 +488,11 @@ mod tests {
             ("gpt-x", "nonsense", Err(NoProvider::BadBase { base: "nonsense".to_owned() })),
         ] {
             let found = provider_of(model, &Wish::default(), |_| Some(value.to_owned()));
-            assert_eq!(found.map(|found| found.base), expected.map(str::to_owned), "{model} {value}");
+            assert_eq!(
+                found.map(|found| found.base),
+                expected.map(str::to_owned),
+                "{model} {value}"
+            );
         }
     }
 }

@@ -1,12 +1,15 @@
-//! OpenAI's Responses, without its memory: every request holds the whole conversation.
+//! OpenAI's Responses API, stateless: every request contains the whole conversation.
 
 use serde_json::{Map, Value, json};
 
-use super::fault::{broken_off, nonsense, stream_fault};
-use super::wire::{Dialect, Measure, Role, arguments, as_words, at, decimal, list_at, number, object, text_of, turns};
-use super::{Block, Delta, Fault, Reply, Request, Stop, Usage};
+use super::error::{broken_off, nonsense, stream_error};
+use super::wire::{
+    Dialect, Measure, Role, arguments, as_words, at, decimal, list_at, number, object, text_of,
+    turns,
+};
+use super::{Block, Delta, ModelError, Reply, Request, Stop, Usage};
 
-/// The body. Reasoning comes back encrypted and is sent along unread.
+/// The request body. Reasoning is encrypted and sent back unread.
 pub fn encode(request: &Request, _dialect: &Dialect) -> Value {
     let mut body = Map::new();
     body.insert("model".into(), request.model.clone().into());
@@ -15,7 +18,8 @@ pub fn encode(request: &Request, _dialect: &Dialect) -> Value {
     body.insert("include".into(), json!(["reasoning.encrypted_content"]));
     body.insert("max_output_tokens".into(), request.max_tokens.into());
     if let Some(schema) = &request.schema {
-        let format = json!({"type": "json_schema", "name": "answer", "strict": false, "schema": schema});
+        let format =
+            json!({"type": "json_schema", "name": "answer", "strict": false, "schema": schema});
         body.insert("text".into(), json!({"format": format}));
     }
     if let Some(temperature) = request.temperature {
@@ -25,7 +29,7 @@ pub fn encode(request: &Request, _dialect: &Dialect) -> Value {
         body.insert("instructions".into(), request.system.clone().into());
     }
     if !request.tools.is_empty() {
-        // Strict is the default here and wants schemas of its own kind.
+        // Strict mode is the default here and needs special schemas.
         let tools: Vec<Value> = request
             .tools
             .iter()
@@ -65,29 +69,31 @@ fn item(role: Role, block: &Block) -> Value {
 
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// Items that are whole, by their place.
+    /// Complete items, by index.
     items: Vec<(u64, Value)>,
     end: Option<End>,
-    /// Nothing of what only passes through is kept; it is counted all the same.
+    /// Passed-through text, counted against the limit but not kept.
     passed: String,
     measure: Measure,
 }
 
 #[derive(Debug)]
 struct End {
-    /// The items once more, as some servers send them.
+    /// The items again; some servers send them at the end.
     output: Vec<Value>,
     stop: Stop,
     usage: Usage,
 }
 
 impl Decoder {
-    pub fn event(&mut self, name: &str, data: &str) -> Result<Vec<Delta>, Fault> {
+    pub fn event(&mut self, name: &str, data: &str) -> Result<Vec<Delta>, ModelError> {
         let data = object(data)?;
         let kind = data.get("type").and_then(Value::as_str).unwrap_or(name);
         let piece = text_of(&data, "delta").to_owned();
         match kind {
-            "response.output_text.delta" | "response.refusal.delta" => self.pass(&piece, Delta::Text),
+            "response.output_text.delta" | "response.refusal.delta" => {
+                self.pass(&piece, Delta::Text)
+            }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.pass(&piece, Delta::Thinking)
             }
@@ -101,17 +107,21 @@ impl Decoder {
             }
             "response.completed" | "response.incomplete" => {
                 let response = at(&data, "/response");
-                let is_whole = kind == "response.completed" && at(response, "/status") != "incomplete";
-                let stop = if is_whole { Stop::End } else { incomplete(at(response, "/incomplete_details")) };
+                let is_whole =
+                    kind == "response.completed" && at(response, "/status") != "incomplete";
+                let stop = if is_whole {
+                    Stop::End
+                } else {
+                    incomplete(at(response, "/incomplete_details"))
+                };
                 Ok(self.end(response, stop))
             }
-            "response.failed" | "response.cancelled" => {
-                Err(stream_fault(at(&data, "/response")).unwrap_or_else(|| nonsense("it failed without a word")))
-            }
+            "response.failed" | "response.cancelled" => Err(stream_error(at(&data, "/response"))
+                .unwrap_or_else(|| nonsense("a failed response without a message"))),
             "error" => {
-                // The error is the event itself, or inside of it.
-                let inside = stream_fault(&data).or_else(|| stream_fault(&json!({"error": data})));
-                Err(inside.unwrap_or_else(|| nonsense("an error without a word")))
+                // The error is the event itself or inside it.
+                let inside = stream_error(&data).or_else(|| stream_error(&json!({"error": data})));
+                Err(inside.unwrap_or_else(|| nonsense("an error event without a message")))
             }
             _ => Ok(Vec::new()),
         }
@@ -121,7 +131,7 @@ impl Decoder {
         self.end.is_some()
     }
 
-    pub fn finish(mut self) -> Result<Reply, Fault> {
+    pub fn finish(mut self) -> Result<Reply, ModelError> {
         let End { output, mut stop, usage } = self.end.ok_or_else(broken_off)?;
         self.items.sort_by_key(|(place, _)| *place);
         let items: Vec<Value> = if output.len() >= self.items.len() {
@@ -135,8 +145,12 @@ impl Decoder {
                 "message" => {
                     for part in list_at(&item, "/content") {
                         match text_of(part, "type") {
-                            "output_text" => blocks.push(Block::Text { text: text_of(part, "text").to_owned() }),
-                            "refusal" => stop = Stop::Refusal { why: text_of(part, "refusal").to_owned() },
+                            "output_text" => {
+                                blocks.push(Block::Text { text: text_of(part, "text").to_owned() });
+                            }
+                            "refusal" => {
+                                stop = Stop::Refusal { why: text_of(part, "refusal").to_owned() }
+                            }
                             _ => {}
                         }
                     }
@@ -148,7 +162,7 @@ impl Decoder {
         Ok(Reply { blocks, stop, usage })
     }
 
-    fn pass(&mut self, piece: &str, delta: fn(String) -> Delta) -> Result<Vec<Delta>, Fault> {
+    fn pass(&mut self, piece: &str, delta: fn(String) -> Delta) -> Result<Vec<Delta>, ModelError> {
         self.passed.clear();
         self.measure.add(&mut self.passed, piece)?;
         Ok(vec![delta(piece.to_owned())])
@@ -164,7 +178,7 @@ impl Decoder {
 
 fn incomplete(details: &Value) -> Stop {
     match text_of(details, "reason") {
-        // Who does not say why has most likely come to the limit.
+        // Without a reason, the token limit is the most likely one.
         "max_output_tokens" | "" => Stop::MaxTokens,
         "content_filter" => Stop::Refusal { why: "stopped by the content filter".to_owned() },
         other => Stop::Other { word: other.to_owned() },
@@ -176,16 +190,25 @@ fn call(mut item: Value) -> Block {
     if let (false, Some(raw)) = (input.is_object(), item.as_object_mut()) {
         raw.insert("arguments".to_owned(), "{}".into());
     }
-    let id = [text_of(&item, "call_id"), text_of(&item, "id")].into_iter().find(|id| !id.is_empty());
-    Block::ToolUse { id: id.unwrap_or_default().to_owned(), name: text_of(&item, "name").to_owned(), input, raw: item }
+    let id =
+        [text_of(&item, "call_id"), text_of(&item, "id")].into_iter().find(|id| !id.is_empty());
+    Block::ToolUse {
+        id: id.unwrap_or_default().to_owned(),
+        name: text_of(&item, "name").to_owned(),
+        input,
+        raw: item,
+    }
 }
 
-/// What was sent includes what was cached.
+/// The sent tokens include the cached ones.
 fn usage(usage: &Value) -> Usage {
     let details = at(usage, "/input_tokens_details");
-    let (cache_read, cache_write) = (number(at(details, "/cached_tokens")), number(at(details, "/cache_write_tokens")));
+    let (cache_read, cache_write) =
+        (number(at(details, "/cached_tokens")), number(at(details, "/cache_write_tokens")));
     Usage {
-        input: number(at(usage, "/input_tokens")).saturating_sub(cache_read).saturating_sub(cache_write),
+        input: number(at(usage, "/input_tokens"))
+            .saturating_sub(cache_read)
+            .saturating_sub(cache_write),
         output: number(at(usage, "/output_tokens")),
         cache_read,
         cache_write,

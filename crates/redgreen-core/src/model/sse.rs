@@ -1,11 +1,11 @@
-//! Server-sent events from bytes as they arrive, in pieces of any size.
+//! Parses server-sent events from bytes as they arrive, in pieces of any size.
 
-use super::{Fault, FaultKind};
+use super::{ModelError, ModelErrorKind};
 
-/// The last event of some formats holds the whole answer again.
+/// Large, because the last event of some formats repeats the whole answer.
 pub const EVENT_BYTES_MAX: usize = 12 << 20;
 
-/// An event; its name is empty where the server gave none.
+/// An event. Its name is empty if the server sent none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Event {
     pub name: String,
@@ -14,21 +14,22 @@ pub struct Event {
 
 #[derive(Debug, Default)]
 pub struct Parser {
-    /// A line that has not ended yet.
+    /// The current, incomplete line.
     line: Vec<u8>,
     event: Event,
     has_data: bool,
 }
 
 impl Parser {
-    /// The events that these bytes complete.
-    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, Fault> {
+    /// Returns the events that these bytes complete.
+    pub fn push(&mut self, bytes: &[u8]) -> Result<Vec<Event>, ModelError> {
         let mut events = Vec::new();
         let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
         while let Some(piece) = pieces.next() {
             if self.line.len() + self.event.data.len() + piece.len() > EVENT_BYTES_MAX {
-                let message = format!("one event of the answer has more than {EVENT_BYTES_MAX} bytes");
-                return Err(Fault::new(FaultKind::TooLarge, message));
+                let message =
+                    format!("one event of the answer has more than {EVENT_BYTES_MAX} bytes");
+                return Err(ModelError::new(ModelErrorKind::TooLarge, message));
             }
             self.line.extend_from_slice(piece);
             if pieces.peek().is_some() {
@@ -39,7 +40,7 @@ impl Parser {
         Ok(events)
     }
 
-    /// What a stream that just ends leaves; some servers forget the last empty line.
+    /// The event at the end of a stream; some servers omit the final empty line.
     pub fn finish(mut self) -> Option<Event> {
         let line = std::mem::take(&mut self.line);
         let last = self.end_line(&String::from_utf8_lossy(&line));
@@ -63,7 +64,8 @@ impl Parser {
                 self.has_data = true;
                 self.event.data.push_str(value);
             }
-            // Comments, which keep a connection alive, have no field; others nobody has told us of.
+            // Comments, which keep a connection alive, have no field name. Unknown fields are
+            // ignored.
             _ => {}
         }
         None
@@ -76,7 +78,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[(&str, &str)]) {
-        // However the bytes are cut, the events are the same.
+        // The events do not depend on how the bytes are split.
         for size in [1, 2, 3, 7, text.len().max(1)] {
             let mut parser = Parser::default();
             let mut events = Vec::new();
@@ -84,13 +86,14 @@ mod tests {
                 events.extend(parser.push(piece).unwrap());
             }
             events.extend(parser.finish());
-            let seen: Vec<_> = events.iter().map(|event| (event.name.as_str(), event.data.as_str())).collect();
+            let seen: Vec<_> =
+                events.iter().map(|event| (event.name.as_str(), event.data.as_str())).collect();
             assert_eq!(seen, expected, "{text:?} in pieces of {size}");
         }
     }
 
     #[test]
-    fn events_come_out_whole_however_the_bytes_arrive() {
+    fn events_do_not_depend_on_how_bytes_arrive() {
         check("event: a\ndata: {}\n\n", &[("a", "{}")]);
         check("data: 1\n\ndata:2\n\n", &[("", "1"), ("", "2")]);
         check("data: 1\r\n\r\nevent: b\r\ndata: ü\r\n\r\n", &[("", "1"), ("b", "ü")]);
@@ -103,10 +106,10 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_end_is_not_kept_for_ever() {
+    fn an_endless_line_is_rejected() {
         let mut parser = Parser::default();
         let piece = vec![b'x'; 1 << 20];
-        let fault = (0..100).find_map(|_| parser.push(&piece).err()).unwrap();
-        assert_eq!(fault.kind, FaultKind::TooLarge);
+        let error = (0..100).find_map(|_| parser.push(&piece).err()).unwrap();
+        assert_eq!(error.kind, ModelErrorKind::TooLarge);
     }
 }

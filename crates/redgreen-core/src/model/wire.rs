@@ -1,18 +1,18 @@
-//! The four ways to speak to a model over HTTP, behind one door.
+//! The four HTTP APIs of models behind one interface.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::fault::nonsense;
-use super::{Block, Delta, Fault, FaultKind, Message, Reply, Request, Stop};
+use super::error::nonsense;
+use super::{Block, Delta, Message, ModelError, ModelErrorKind, Reply, Request, Stop};
 use super::{anthropic, chat, gemini, responses};
 
-/// All that one answer may say; a model's longest answer has a tenth of it.
+/// Maximum size of one answer; the longest real answers are a tenth of it.
 pub const CONTENT_BYTES_MAX: usize = 8 << 20;
-/// Of an answer of one kind: blocks, calls.
+/// Maximum number of blocks or calls in an answer.
 const BLOCKS_MAX: usize = 10_000;
 const TOKENS_MAX: u64 = 1 << 40;
-/// The beginning of ids we make for calls that came without one.
+/// The prefix of ids for calls that arrived without one.
 const OWN_ID: &str = "redgreen_call_";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,17 +22,17 @@ pub enum Wire {
     Anthropic,
     /// OpenAI's Responses.
     Responses,
-    /// OpenAI's Chat Completions, which most others speak.
+    /// OpenAI's Chat Completions, which most other servers implement.
     Chat,
     /// Google's generateContent.
     Gemini,
 }
 
-/// What servers of one wire format do not do alike.
+/// Differences between servers of one wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialect {
     pub wire: Wire,
-    /// What Chat Completions calls the limit on an answer.
+    /// The name of the token limit in Chat Completions.
     pub limit_key: &'static str,
 }
 
@@ -52,13 +52,13 @@ pub fn encode(request: &Request, dialect: &Dialect) -> Value {
     }
 }
 
-/// A number as people write it: `0.4`, not the nearest fraction of two.
+/// Rounds to the shortest decimal: `0.4`, not the nearest binary fraction.
 pub(super) fn decimal(number: f32) -> Value {
     number.to_string().parse::<f64>().map_or(Value::Null, Value::from)
 }
 
 impl Wire {
-    /// Where a request goes.
+    /// The URL of a request.
     pub fn url(self, base: &str, model: &str) -> String {
         let base = base.trim_end_matches('/');
         match self {
@@ -72,7 +72,7 @@ impl Wire {
         }
     }
 
-    /// Headers other than the key's.
+    /// All headers except the key.
     pub fn headers(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Wire::Anthropic => &[("anthropic-version", anthropic::VERSION)],
@@ -80,7 +80,7 @@ impl Wire {
         }
     }
 
-    /// The header that carries the key.
+    /// The header with the key.
     pub fn key_header(self, key: &str) -> (&'static str, String) {
         match self {
             Wire::Anthropic => ("x-api-key", key.to_owned()),
@@ -90,7 +90,7 @@ impl Wire {
     }
 }
 
-/// An answer being put together from its events.
+/// Assembles an answer from its events.
 #[derive(Debug)]
 pub enum Decoder {
     Anthropic(anthropic::Decoder),
@@ -109,8 +109,8 @@ impl Decoder {
         }
     }
 
-    /// Takes one event in. Kinds and fields nobody told us of are passed over.
-    pub fn event(&mut self, name: &str, data: &str) -> Result<Vec<Delta>, Fault> {
+    /// Reads one event. Unknown kinds and fields are ignored.
+    pub fn event(&mut self, name: &str, data: &str) -> Result<Vec<Delta>, ModelError> {
         match self {
             Decoder::Anthropic(decoder) => decoder.event(name, data),
             Decoder::Responses(decoder) => decoder.event(name, data),
@@ -119,7 +119,7 @@ impl Decoder {
         }
     }
 
-    /// Nothing more is to be waited for.
+    /// Whether the answer is complete, so that no more events are needed.
     pub fn is_done(&self) -> bool {
         match self {
             Decoder::Anthropic(decoder) => decoder.is_done(),
@@ -129,8 +129,8 @@ impl Decoder {
         }
     }
 
-    /// The answer, if its end was seen.
-    pub fn finish(self) -> Result<Reply, Fault> {
+    /// The answer, if its end arrived.
+    pub fn finish(self) -> Result<Reply, ModelError> {
         match self {
             Decoder::Anthropic(decoder) => decoder.finish(),
             Decoder::Responses(decoder) => decoder.finish(),
@@ -141,20 +141,22 @@ impl Decoder {
     }
 }
 
-/// What holds for the answers of all formats.
+/// Normalizes the answers of all formats.
 fn settle(mut reply: Reply) -> Reply {
     reply.blocks.retain(|block| !matches!(block, Block::Text { text } if text.is_empty()));
     let calls = reply.blocks.iter().any(|block| matches!(block, Block::ToolUse { .. }));
     match reply.stop {
-        // Some servers say "stop" and call tools all the same.
+        // Some servers report "stop" although they call tools.
         Stop::End if calls => reply.stop = Stop::ToolUse,
-        // And some announce calls that never come.
+        // Some servers announce calls that never arrive.
         Stop::ToolUse if !calls => reply.stop = Stop::End,
-        // What looks like a whole call need not be one.
+        // A call can look complete although it is truncated.
         Stop::MaxTokens | Stop::Refusal { .. } | Stop::ContextFull | Stop::Other { .. } => {
             for block in &mut reply.blocks {
                 if let Block::ToolUse { input, .. } = block {
-                    *input = Value::String(input.as_str().map_or_else(|| input.to_string(), str::to_owned));
+                    *input = Value::String(
+                        input.as_str().map_or_else(|| input.to_string(), str::to_owned),
+                    );
                 }
             }
         }
@@ -163,14 +165,14 @@ fn settle(mut reply: Reply) -> Reply {
     reply
 }
 
-/// Events are JSON objects.
-pub(super) fn object(data: &str) -> Result<Value, Fault> {
-    let value: Value =
-        serde_json::from_str(data).map_err(|error| nonsense(&format!("an event is no JSON: {error}")))?;
-    if value.is_object() { Ok(value) } else { Err(nonsense("an event is no object")) }
+/// Parses an event, which is a JSON object.
+pub(super) fn object(data: &str) -> Result<Value, ModelError> {
+    let value: Value = serde_json::from_str(data)
+        .map_err(|error| nonsense(&format!("an event is not valid JSON: {error}")))?;
+    if value.is_object() { Ok(value) } else { Err(nonsense("an event is not an object")) }
 }
 
-/// The arguments of a call, from the words they were written in: an object, or the words themselves.
+/// Parses the arguments of a call: an object, or the text if it is not valid JSON.
 pub(super) fn arguments(words: &str) -> Value {
     if words.trim().is_empty() {
         return json!({});
@@ -181,12 +183,12 @@ pub(super) fn arguments(words: &str) -> Value {
     }
 }
 
-/// Arguments that are an object by every means: what servers take back.
+/// The arguments as an object, which all servers accept back.
 pub(super) fn as_object(input: &Value) -> Value {
     if input.is_object() { input.clone() } else { json!({}) }
 }
 
-/// The same in words, for the formats that want them so.
+/// The same as text, for formats that expect a string.
 pub(super) fn as_words(input: &Value) -> String {
     as_object(input).to_string()
 }
@@ -199,12 +201,12 @@ pub(super) fn is_own_id(id: &str) -> bool {
     id.starts_with(OWN_ID)
 }
 
-/// What is found at the end of a way such as `/usage/input_tokens`, null where it leads nowhere.
+/// The value at a JSON pointer such as `/usage/input_tokens`, or null.
 pub(super) fn at<'a>(value: &'a Value, way: &str) -> &'a Value {
     value.pointer(way).unwrap_or(&Value::Null)
 }
 
-/// The list there; empty where there is none.
+/// The list at a JSON pointer, or an empty list.
 pub(super) fn list_at<'a>(value: &'a Value, way: &str) -> &'a [Value] {
     at(value, way).as_array().map(Vec::as_slice).unwrap_or_default()
 }
@@ -213,20 +215,20 @@ pub(super) fn text_of<'a>(value: &'a Value, key: &str) -> &'a str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A count of tokens; one beyond reason may not upset the sums it goes into.
+/// A token count, limited so that sums cannot overflow.
 pub(super) fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0).min(TOKENS_MAX)
 }
 
-/// What has been gathered of an answer, so that no answer is too much for us.
+/// Counts the size of an answer to enforce the limits.
 #[derive(Debug, Default)]
 pub(super) struct Measure {
     bytes: usize,
 }
 
 impl Measure {
-    /// Makes `text` longer, unless that is more than we are ready to keep.
-    pub(super) fn add(&mut self, text: &mut String, piece: &str) -> Result<(), Fault> {
+    /// Appends to `text` within the limit.
+    pub(super) fn add(&mut self, text: &mut String, piece: &str) -> Result<(), ModelError> {
         self.bytes += piece.len();
         if self.bytes > CONTENT_BYTES_MAX {
             return Err(too_large());
@@ -236,7 +238,7 @@ impl Measure {
     }
 
     /// Adds an entry to a list.
-    pub(super) fn push<T>(&mut self, list: &mut Vec<T>, entry: T) -> Result<(), Fault> {
+    pub(super) fn push<T>(&mut self, list: &mut Vec<T>, entry: T) -> Result<(), ModelError> {
         if list.len() >= BLOCKS_MAX {
             return Err(too_large());
         }
@@ -245,11 +247,14 @@ impl Measure {
     }
 }
 
-fn too_large() -> Fault {
-    Fault::new(FaultKind::TooLarge, format!("the answer has more than {CONTENT_BYTES_MAX} bytes"))
+fn too_large() -> ModelError {
+    ModelError::new(
+        ModelErrorKind::TooLarge,
+        format!("the answer has more than {CONTENT_BYTES_MAX} bytes"),
+    )
 }
 
-/// Messages with neighbours of one role joined and empty words left out: what every server takes.
+/// Merges neighbouring messages of one role and drops empty text, as all servers expect.
 pub(super) fn turns(messages: &[Message]) -> Vec<(Role, Vec<&Block>)> {
     let mut turns: Vec<(Role, Vec<&Block>)> = Vec::new();
     for message in messages {
@@ -257,7 +262,8 @@ pub(super) fn turns(messages: &[Message]) -> Vec<(Role, Vec<&Block>)> {
             Message::User(blocks) => (Role::User, blocks),
             Message::Assistant(blocks) => (Role::Assistant, blocks),
         };
-        let blocks = blocks.iter().filter(|block| !matches!(block, Block::Text { text } if text.is_empty()));
+        let blocks =
+            blocks.iter().filter(|block| !matches!(block, Block::Text { text } if text.is_empty()));
         match turns.last_mut() {
             Some((last, known)) if *last == role => known.extend(blocks),
             _ => turns.push((role, blocks.collect())),
@@ -273,10 +279,12 @@ pub(super) enum Role {
     Assistant,
 }
 
-/// A name as a part of an address.
+/// Percent-encodes a name for a URL.
 fn percent(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    name.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    name.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 #[cfg(test)]

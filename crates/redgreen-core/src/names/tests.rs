@@ -1,4 +1,4 @@
-//! What each kind of name holds, and what it does not.
+//! Tests for valid and invalid names of each kind.
 
 use super::*;
 
@@ -14,17 +14,37 @@ fn check<T>(parse: fn(&str) -> Result<T, Invalid>, valid: &[&str], invalid: &[&s
 }
 
 #[test]
-fn ids_are_what_git_and_redgreen_make() {
-    check(Oid::parse, &[OID], &["", "HEAD", "main", "--index-output=x", &OID[..39], &OID.to_uppercase(), "b0"]);
+fn accepts_ids_of_git_and_redgreen() {
+    check(
+        Oid::parse,
+        &[OID],
+        &["", "HEAD", "main", "--index-output=x", &OID[..39], &OID.to_uppercase(), "b0"],
+    );
     check(
         RunId::parse,
         &["20261115-224849-k3x9"],
-        &["", "..", "../20261115-224849-k3x9", "20261115-224849-k3/9", "20261115-224849-....", "r1", "-", "a\0b"],
+        &[
+            "",
+            "..",
+            "../20261115-224849-k3x9",
+            "20261115-224849-k3/9",
+            "20261115-224849-....",
+            "r1",
+            "-",
+            "a\0b",
+        ],
     );
     check(
         SalvageName::parse,
         &["20261115-224849-k3x9/1-gave-up"],
-        &["", "x/1-y", "20261115-224849-k3x9/x-y", "20261115-224849-k3x9/1-../z", "20261115-224849-k3x9/1-", "-/1-a"],
+        &[
+            "",
+            "x/1-y",
+            "20261115-224849-k3x9/x-y",
+            "20261115-224849-k3x9/1-../z",
+            "20261115-224849-k3x9/1-",
+            "-/1-a",
+        ],
     );
 }
 
@@ -64,12 +84,16 @@ fn branches_follow_the_rules_of_git() {
             "a\u{202e}b",
         ],
     );
-    check(RunBranch::parse, &["redgreen/a", "redgreen/a/b"], &["main", "redgreen", "redgreen/", "redgreen/../main"]);
+    check(
+        RunBranch::parse,
+        &["redgreen/a", "redgreen/a/b"],
+        &["main", "redgreen", "redgreen/", "redgreen/../main"],
+    );
     assert!(Branch::parse(&"x".repeat(BRANCH_BYTES_MAX + 1)).is_err());
 }
 
 #[test]
-fn words_of_command_lines_are_no_options_and_files_stay_inside() {
+fn rejects_options_and_paths_outside() {
     check(
         SessionId::parse,
         &["0193-ab", "ses_1", "a/b:c"],
@@ -99,12 +123,64 @@ fn words_of_command_lines_are_no_options_and_files_stay_inside() {
             "-x",
         ],
     );
+    check(
+        JobId::parse,
+        &["k3x9m2p7qrst"],
+        &["", "k3x9", "k3x9m2p7qrs!", "K3X9M2P7QRST", "../../../etc", "k3x9m2p7qrs0"],
+    );
+    check(
+        Tag::parse,
+        &["gpu", "ram-64", "a_b"],
+        &["", "-x", "GPU", "a b", "a.b", "a*", &"x".repeat(33)],
+    );
+    check(
+        AgentName::parse,
+        &["claude", "codex:gpt-5", "ollama/qwen3"],
+        &["", "-x", "--help", "a b", "a;b", "../x"],
+    );
+    check(
+        Repository::parse,
+        &[
+            "https://example.com/a/b.git",
+            "https://example.com:8443/a",
+            "ssh://git@example.com:22/a.git",
+            "git@example.com:a/b.git",
+            "file:///srv/git/a.git",
+            "/srv/git/prójekt.git",
+        ],
+        &[
+            "",
+            "ext::sh -c id",
+            "ext::sh",
+            "fd::1",
+            "--upload-pack=id",
+            "-x",
+            "http://example.com/a",
+            "https://token@example.com/a",
+            "https://user:pass@example.com/a",
+            "https://example.com/a?token=1",
+            "https://example.com",
+            "https://-oProxyCommand=id/a",
+            "ssh://-oProxyCommand=id/a",
+            "ssh://git:pass@example.com/a",
+            "git@-oProxyCommand=id:a",
+            "git@example.com:-x",
+            "a:b",
+            "relative/path",
+            "/a/../etc",
+            "file://host/a",
+            "/a b",
+            "/a\nb",
+            "/a$(id)",
+            "C:\\a",
+        ],
+    );
     check(Label::parse, &["", "claude 1.2 (beta)", "größe"], &["a\nb", "a\u{1b}b", "a\u{202e}b"]);
     assert_eq!(Label::of("a\nb\u{1b}[2J"), "a b [2J");
 }
 
 #[test]
-fn serde_accepts_and_gives_back_valid_names_only() {
+fn serde_accepts_only_valid_names() {
     let read: RunId = serde_json::from_str("\"20261115-224849-k3x9\"").unwrap();
     assert_eq!(serde_json::to_string(&read).unwrap(), "\"20261115-224849-k3x9\"");
     let error = serde_json::from_str::<RunId>("\"../\\u001b[2J\"").unwrap_err().to_string();

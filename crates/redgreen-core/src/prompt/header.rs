@@ -1,8 +1,9 @@
-//! The first lines of a new test file, by the languages' own customs: what is tested is imported, by a name to fill in.
+//! The first lines of a new test file, by convention: an import of the code under test, with a name
+//! to fill in.
 
 use crate::syntax::Language;
 
-/// `None` where the paths do not tell.
+/// `None` if the paths are not conclusive.
 pub(crate) fn of(test_file: &str, impl_file: &str) -> Option<String> {
     let stem = |path: &str| {
         let name = path.rsplit('/').next()?;
@@ -29,15 +30,18 @@ pub(crate) fn of(test_file: &str, impl_file: &str) -> Option<String> {
             Some(format!("package {folder}\n\nimport \"testing\""))
         }
         Language::Java => {
-            let package = impl_file.split_once("src/main/java/")?.1.rsplit_once('/')?.0.replace('/', ".");
+            let package =
+                impl_file.split_once("src/main/java/")?.1.rsplit_once('/')?.0.replace('/', ".");
             Some(format!("package {package};\n\nclass {} {{", stem(test_file)?))
         }
-        Language::Rust => Some("use <crate>::…;".to_owned()).filter(|_| test_file.starts_with("tests/")),
+        Language::Rust => {
+            Some("use <crate>::…;".to_owned()).filter(|_| test_file.starts_with("tests/"))
+        }
         Language::Other => None,
     }
 }
 
-/// The way from a file to another one, as an import names it.
+/// The relative path from one file to another, as in an import.
 fn relative(from: &str, to: &str) -> String {
     let mut here: Vec<&str> = from.split('/').collect();
     here.pop();
@@ -52,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_test_file_begins_with_what_it_tests() {
+    fn a_test_file_starts_with_the_import_of_its_code() {
         for (test, code, expected) in [
             ("tests/test_calc.py", "calc.py", Some("from calc import …")),
             ("test_calc.py", "src/bank/account.py", Some("from bank.account import …")),

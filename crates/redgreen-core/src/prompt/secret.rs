@@ -1,11 +1,11 @@
-//! What must not leave the machine: words that look like a credential are taken out of every text a model is sent.
+//! Removes text that looks like a credential from everything that is sent to a model.
 
 use crate::guard;
 
-/// Stands where one was.
+/// Replaces a credential.
 pub const REMOVED: &str = "[secret removed]";
 
-/// How known kinds of keys begin.
+/// Prefixes of known kinds of keys.
 const PREFIXES: [&str; 14] = [
     "sk-",
     "sk_live_",
@@ -22,13 +22,13 @@ const PREFIXES: [&str; 14] = [
     "AIza",
     "npm_",
 ];
-/// A shorter word is a name, or part of an example.
+/// Shorter words are names, or parts of an example.
 const KEY_CHARS_MIN: usize = 20;
 const PEM_BEGIN: &str = "-----BEGIN ";
 const PEM_END: &str = "-----END ";
 const PEM_KEY: &str = "PRIVATE KEY-----";
 
-/// The text without what looks like a credential.
+/// The text without anything that looks like a credential.
 pub fn cut(text: &str) -> String {
     let text = &guard::secret::cut(text, REMOVED);
     if !looks_risky(text) {
@@ -59,7 +59,8 @@ fn words(kept: &mut String, line: &str) {
     let mut rest = line;
     while let Some(start) = rest.find(is_part) {
         let (before, from) = rest.split_at(start);
-        let (word, after) = from.split_at(from.find(|letter| !is_part(letter)).unwrap_or(from.len()));
+        let (word, after) =
+            from.split_at(from.find(|letter| !is_part(letter)).unwrap_or(from.len()));
         kept.push_str(before);
         kept.push_str(if is_key(word) { REMOVED } else { word });
         rest = after;
@@ -77,13 +78,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_cut_out_and_nothing_else() {
+    fn removes_keys_and_nothing_else() {
         for (text, expected) in [
             ("key = \"sk-ant-api03-abcdefghij0123456789\"\nx\n", "key = \"[secret removed]\"\nx\n"),
             ("ghp_0123456789abcdefghijklmnop", "[secret removed]"),
             ("AKIAIOSFODNN7EXAMPLE1 end", "[secret removed] end"),
             ("task-force sk-learn ASIA", "task-force sk-learn ASIA"),
-            ("a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb\n", "a\n[secret removed]\nb\n"),
+            (
+                "a\n-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb\n",
+                "a\n[secret removed]\nb\n",
+            ),
             ("-----BEGIN PRIVATE KEY-----\nMII", "[secret removed]\n"),
             ("plain ä text\n", "plain ä text\n"),
         ] {

@@ -1,4 +1,4 @@
-//! What each role is told, and how little of it.
+//! Tests for the prompts of each role and their size.
 
 use super::*;
 use crate::agent::Trouble;
@@ -12,6 +12,7 @@ pub(super) fn assignment(role: Role) -> Assignment {
         cycle: 2,
         turn: 0,
         attempt: 1,
+        candidate: None,
         request: "a calculator".to_owned(),
         brief: None,
         current: Some(TestCase {
@@ -32,7 +33,7 @@ pub(super) fn assignment(role: Role) -> Assignment {
 }
 
 #[test]
-fn every_role_is_told_who_it_is_in_few_words() {
+fn system_prompts_are_short() {
     for role in Role::ALL {
         for tools in [true, false] {
             let words = system(&assignment(role), tools);
@@ -41,27 +42,33 @@ fn every_role_is_told_who_it_is_in_few_words() {
             assert!(tools || !words.contains("Complete"), "{role}: {words}");
         }
     }
-    // With the tools this goes out with every request.
+    // This is sent with every request, together with the tools.
     let fixed = system(&assignment(Role::Implementing), true).len()
         + serde_json::to_string(&tools(Role::Implementing)).unwrap().len();
     assert!(fixed < 1900, "{fixed}");
 }
 
 #[test]
-fn withheld_tests_are_asked_for_where_files_can_be_written() {
+fn requests_withheld_tests_if_files_can_be_written() {
     let red = Assignment { phase: Phase::Red, withhold: true, ..assignment(Role::Test) };
     let told = system(&red, true);
-    assert!(told.contains("`.redgreen/withheld/tests/test_more.py`") && told.len() < 1200, "{told}");
-    for other in [system(&red, false), system(&Assignment { withhold: false, ..red.clone() }, true)] {
+    assert!(
+        told.contains("`.redgreen/withheld/tests/test_more.py`") && told.len() < 1200,
+        "{told}"
+    );
+    for other in [system(&red, false), system(&Assignment { withhold: false, ..red.clone() }, true)]
+    {
         assert!(!other.contains("withheld"), "{other}");
     }
 }
 
 #[test]
-fn tests_that_are_written_at_once_are_asked_for_and_shown_so() {
-    let brief = Brief { door: Door::Spec, test_cases: vec![Case::default(); 2], ..Brief::default() };
+fn a_batch_requests_and_shows_all_tests() {
+    let brief =
+        Brief { door: Door::Spec, test_cases: vec![Case::default(); 2], ..Brief::default() };
     let at_once = |role| {
-        let mut assignment = Assignment { brief: Some(Box::new(brief.clone())), ..assignment(role) };
+        let mut assignment =
+            Assignment { brief: Some(Box::new(brief.clone())), ..assignment(role) };
         assignment.current = brief.batch();
         assignment
     };
@@ -73,9 +80,12 @@ fn tests_that_are_written_at_once_are_asked_for_and_shown_so() {
 }
 
 #[test]
-fn the_first_message_holds_the_task_and_the_evidence() {
+fn the_first_message_has_the_task_and_the_evidence() {
     let new = Evidence {
-        files: vec![("tests/test_calc.py".to_owned(), None), ("calc.py".to_owned(), Some("x = 1\n".to_owned()))],
+        files: vec![
+            ("tests/test_calc.py".to_owned(), None),
+            ("calc.py".to_owned(), Some("x = 1\n".to_owned())),
+        ],
         notes: vec![("AGENTS.md".to_owned(), "Use tabs.".to_owned())],
         ..Evidence::default()
     };
@@ -87,17 +97,24 @@ fn the_first_message_holds_the_task_and_the_evidence() {
     );
     let again = Assignment {
         attempt: 3,
-        trouble: Some(Trouble { kind: "green.regression".to_owned(), message: "it broke test_b".to_owned() }),
+        candidate: None,
+        trouble: Some(Trouble {
+            kind: "green.regression".to_owned(),
+            message: "it broke test_b".to_owned(),
+        }),
         diagnosis: Some("the sign is wrong".to_owned()),
         ..assignment(Role::Implementing)
     };
     let told = first(&again, &Evidence { report: Some(&Report::default()), ..Evidence::default() });
-    assert!(told.contains("This is try 3. The one before was not accepted:\nit broke test_b\n"), "{told}");
+    assert!(
+        told.contains("This is try 3. The one before was not accepted:\nit broke test_b\n"),
+        "{told}"
+    );
     assert!(told.contains("Diagnosis: the sign is wrong\n") && !told.contains("Tests:"), "{told}");
 }
 
 #[test]
-fn a_message_is_bounded_whatever_the_project_holds_and_keeps_no_secret() {
+fn messages_are_bounded_and_contain_no_secret() {
     let huge = "x\n".repeat(1 << 20);
     let large = Assignment {
         request: huge.clone(),
@@ -114,12 +131,15 @@ fn a_message_is_bounded_whatever_the_project_holds_and_keeps_no_secret() {
     };
     let size = first(&large, &evidence).len();
     assert!(size < 128 << 10, "{size}");
-    let leaky = Assignment { request: "use sk-ant-api03-abcdefghij0123456789".to_owned(), ..assignment(Role::Test) };
+    let leaky = Assignment {
+        request: "use sk-ant-api03-abcdefghij0123456789".to_owned(),
+        ..assignment(Role::Test)
+    };
     assert!(!first(&leaky, &Evidence::default()).contains("sk-ant"));
 }
 
 #[test]
-fn a_model_that_stops_too_early_is_reminded() {
+fn reminds_a_model_that_stops_too_early() {
     let check = |role: Role, answer: &str, edited: bool, expected: Option<&str>| {
         let said = reminder(&assignment(role), answer, edited);
         assert_eq!(said.is_some(), expected.is_some(), "{role} {answer}");
@@ -127,7 +147,12 @@ fn a_model_that_stops_too_early_is_reminded() {
     };
     check(Role::TestList, "I would add", false, Some("currentTest"));
     check(Role::TestList, r#"{"currentTest": null}"#, false, None);
-    check(Role::TestList, r#"{"currentTest": {"description": "a", "testFile": "b", "implFile": "c"}}"#, false, None);
+    check(
+        Role::TestList,
+        r#"{"currentTest": {"description": "a", "testFile": "b", "implFile": "c"}}"#,
+        false,
+        None,
+    );
     check(Role::Test, "done", false, Some("### FILE: path"));
     check(Role::Test, "done", true, None);
     check(Role::Implementing, r#"{"contest": {"test": "t", "why": "w"}}"#, false, None);
@@ -136,10 +161,13 @@ fn a_model_that_stops_too_early_is_reminded() {
 }
 
 #[test]
-fn the_words_of_the_user_are_marked_as_theirs() {
+fn marks_messages_of_the_user() {
     for role in [Role::TestList, Role::Test, Role::Implementing, Role::Refactor, Role::Diagnosis] {
         let told = Assignment { messages: vec!["use a dataclass".to_owned()], ..assignment(role) };
         let text = first(&told, &Evidence::default());
-        assert!(text.contains("The user says, newest last") && text.contains("\n- use a dataclass\n"), "{text}");
+        assert!(
+            text.contains("The user says, newest last") && text.contains("\n- use a dataclass\n"),
+            "{text}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! A proof that was made in parts, on several machines that know nothing of each other.
+//! Combines a proof from parts of several independent machines.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Evidence;
 
-/// Parts of a proof, at most.
+/// The maximum number of parts.
 const SHARDS_MAX: usize = 256;
 
-/// Which part of the experiments is made; the first one also has the judge's own steps.
+/// The part of the experiments to run. The first part also has the steps of the judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
-    /// From 1.
+    /// Starts at 1.
     pub number: usize,
     pub of: usize,
 }
@@ -20,9 +20,10 @@ pub struct Shard {
 impl Shard {
     /// `2/5`.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no part such as 2/5");
+        let wrong = || format!("{text:?} is not a part; expected for example 2/5");
         let (number, of) = text.split_once('/').ok_or_else(wrong)?;
-        let (number, of): (usize, usize) = (number.parse().map_err(|_| wrong())?, of.parse().map_err(|_| wrong())?);
+        let (number, of): (usize, usize) =
+            (number.parse().map_err(|_| wrong())?, of.parse().map_err(|_| wrong())?);
         if number == 0 || number > of || of > SHARDS_MAX {
             return Err(wrong());
         }
@@ -33,7 +34,7 @@ impl Shard {
         self.number == 1
     }
 
-    /// Whether the part with this number, from 0, is its own.
+    /// Whether this part contains the experiment with this number, starting at 0.
     pub fn has(self, at: usize) -> bool {
         at % self.of + 1 == self.number
     }
@@ -45,31 +46,41 @@ impl fmt::Display for Shard {
     }
 }
 
-/// All parts as one; each has to be there once, and of the same range.
+/// Combines all parts. Each must exist once and belong to the same range.
 pub fn merge(mut parts: Vec<Evidence>) -> Result<Evidence, String> {
     parts.sort_by_key(|part| part.shard.map_or(0, |shard| shard.number));
-    let of = parts.first().and_then(|part| part.shard).ok_or("the first file is no part of a proof")?.of;
+    let of = parts
+        .first()
+        .and_then(|part| part.shard)
+        .ok_or("the first file is not part of a proof")?
+        .of;
     if parts.len() != of {
-        return Err(format!("{} of {of} parts are there", parts.len()));
+        return Err(format!("found {} of {of} parts", parts.len()));
     }
     for (at, part) in (1..).zip(&parts) {
         match part.shard {
             Some(shard) if shard.of == of && shard.number == at => {}
-            Some(shard) => return Err(format!("part {at}/{of} is not there; the next one is {shard}")),
-            None => return Err("a file is no part of a proof".to_owned()),
+            Some(shard) => {
+                return Err(format!("part {at}/{of} is missing; the next one is {shard}"));
+            }
+            None => return Err("a file is not part of a proof".to_owned()),
         }
     }
     let mut parts = parts.into_iter();
-    let Some(mut whole) = parts.next() else { return Err("there is no part".to_owned()) };
+    let Some(mut whole) = parts.next() else { return Err("there are no parts".to_owned()) };
     for part in parts {
         let same = part.base == whole.base && part.head == whole.head;
         if !same || part.policy != whole.policy || part.hunks != whole.hunks {
-            return Err(format!("the parts are of different ranges: {}..{}", part.base, part.head));
+            return Err(format!(
+                "the parts belong to different ranges: {}..{}",
+                part.base, part.head
+            ));
         }
-        whole.faults.extend(part.faults);
+        whole.mutants.extend(part.mutants);
         whole.commits.extend(part.commits);
         whole.steps.extend(part.steps);
-        let new: Vec<String> = part.not_verified.into_iter().filter(|one| !whole.not_verified.contains(one)).collect();
+        let new: Vec<String> =
+            part.not_verified.into_iter().filter(|one| !whole.not_verified.contains(one)).collect();
         whole.not_verified.extend(new);
         whole.inconclusive = whole.inconclusive.or(part.inconclusive);
         whole.tests_ms += part.tests_ms;

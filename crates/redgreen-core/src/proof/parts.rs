@@ -1,21 +1,21 @@
-//! What of a range is its tests. Between the base and the head stands a tree of our own: the code of the base, with the
-//! tests of the head. Items and not files are moved, for tests stand beside the code in some languages.
+//! The tests of a range. The third tree has the code of the base and the tests of the head.
+//! redgreen moves items instead of files, because some languages have tests next to the code.
 
 use super::Policy;
 use crate::change::{Change, ChangedPath, Class, Kind};
 use crate::judge::reports::is_data;
 use crate::syntax::{self, Language};
 
-/// How a path of the base becomes that of the tree between.
+/// How a path of the base changes in the third tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Take {
-    /// As the head has it, which may be not at all.
+    /// As in the head. It may be missing there.
     AsInHead,
     /// The code of the base with the tests of the head.
     Text(String),
 }
 
-/// A path that is not in the tree between as it is in the base.
+/// A path that differs between the base and the third tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     pub path: String,
@@ -25,7 +25,8 @@ pub struct Taken {
 /// The text of a file.
 pub type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The tests of a range. What the policy exempts is taken along: it is as the head has it in both trees.
+/// The tests of a range. Files that the policy exempts are included: they are as in the head in
+/// both trees.
 pub fn tests_of(change: &Change, policy: &Policy, base: Read<'_>, head: Read<'_>) -> Vec<Taken> {
     let mut taken = Vec::new();
     for changed in &change.paths {
@@ -33,9 +34,13 @@ pub fn tests_of(change: &Change, policy: &Policy, base: Read<'_>, head: Read<'_>
         let take = match changed.class {
             Class::Test | Class::MoreTests | Class::Snapshot => Some(Take::AsInHead),
             Class::RunnerConfig | Class::Manifest => is_exempt().then_some(Take::AsInHead),
-            // It does nothing by itself, and may be what the tests compare with.
-            Class::Implementation if changed.kind == Kind::Added && is_data(&changed.path) => Some(Take::AsInHead),
-            Class::Implementation | Class::Mixed | Class::Stub => inside(changed, base, head).map(Take::Text),
+            // It does nothing on its own, and tests may compare with it.
+            Class::Implementation if changed.kind == Kind::Added && is_data(&changed.path) => {
+                Some(Take::AsInHead)
+            }
+            Class::Implementation | Class::Mixed | Class::Stub => {
+                inside(changed, base, head).map(Take::Text)
+            }
             Class::Documentation | Class::TestList | Class::Submodule => None,
         };
         taken.extend(take.map(|take| Taken { path: changed.path.clone(), take }));
@@ -44,7 +49,7 @@ pub fn tests_of(change: &Change, policy: &Policy, base: Read<'_>, head: Read<'_>
     taken
 }
 
-/// The tests that stand in a file of code, over the code of the base.
+/// The tests in a code file, on top of the code of the base.
 fn inside(changed: &ChangedPath, base: Read<'_>, head: Read<'_>) -> Option<String> {
     let language = Language::of_path(&changed.path);
     if language == Language::Other || changed.kind == Kind::Deleted {
@@ -54,17 +59,21 @@ fn inside(changed: &ChangedPath, base: Read<'_>, head: Read<'_>) -> Option<Strin
     syntax::tests_over(language, &changed.path, &new, &old).filter(|text| *text != old)
 }
 
-/// A new file of Rust is read only where a module says so: the tests in it are, too.
+/// Rust reads a new file only if a module declares it. This also applies to its tests.
 fn declare_modules(change: &Change, base: Read<'_>, head: Read<'_>, taken: &mut Vec<Taken>) {
     let is_new = |one: &&Taken| {
-        let is_added = |changed: &ChangedPath| changed.path == one.path && changed.kind == Kind::Added;
-        one.path.ends_with(".rs") && matches!(one.take, Take::Text(_)) && change.paths.iter().any(is_added)
+        let is_added =
+            |changed: &ChangedPath| changed.path == one.path && changed.kind == Kind::Added;
+        one.path.ends_with(".rs")
+            && matches!(one.take, Take::Text(_))
+            && change.paths.iter().any(is_added)
     };
     let new: Vec<String> = taken.iter().filter(is_new).map(|one| one.path.clone()).collect();
     if new.is_empty() {
         return;
     }
-    let code = change.paths.iter().filter(|one| one.class == Class::Mixed && one.kind == Kind::Modified);
+    let code =
+        change.paths.iter().filter(|one| one.class == Class::Mixed && one.kind == Kind::Modified);
     for parent in code {
         let (Some(old), Some(now)) = (base(&parent.path), head(&parent.path)) else { continue };
         let known = syntax::modules(&old);
@@ -79,7 +88,10 @@ fn declare_modules(change: &Change, base: Read<'_>, head: Read<'_>, taken: &mut 
         match taken.iter_mut().find(|one| one.path == parent.path) {
             Some(Taken { take: Take::Text(text), .. }) => text.push_str(&lines),
             Some(_) => {}
-            None => taken.push(Taken { path: parent.path.clone(), take: Take::Text(format!("{old}{lines}")) }),
+            None => taken.push(Taken {
+                path: parent.path.clone(),
+                take: Take::Text(format!("{old}{lines}")),
+            }),
         }
     }
 }
@@ -120,11 +132,16 @@ mod tests {
                 changed("README.md", Kind::Modified, Class::Documentation),
             ],
         };
-        let taken = tests_of(&change, &Policy::default(), &|_| Some(old.to_owned()), &|_| Some(new.clone()));
+        let taken = tests_of(&change, &Policy::default(), &|_| Some(old.to_owned()), &|_| {
+            Some(new.clone())
+        });
         let paths: Vec<&str> = taken.iter().map(|one| one.path.as_str()).collect();
         assert_eq!(paths, ["tests/a.rs", "src/lib.rs", "data/table.json"]);
         let Take::Text(text) = &taken[1].take else { panic!("{taken:?}") };
-        assert!(text.starts_with(old) && text.contains("fn adds()") && !text.contains("a + b"), "{text}");
+        assert!(
+            text.starts_with(old) && text.contains("fn adds()") && !text.contains("a + b"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -143,20 +160,25 @@ mod tests {
             _ => Some(module.clone()),
         };
         let taken = tests_of(&change, &Policy::default(), &base, &head);
-        let text = |path: &str| match taken.iter().find(|one| one.path == path).map(|one| &one.take) {
+        let text = |path: &str| match taken.iter().find(|one| one.path == path).map(|one| &one.take)
+        {
             Some(Take::Text(text)) => text.clone(),
             other => panic!("{path}: {other:?}"),
         };
         assert_eq!(text("src/lib.rs"), "pub mod other;\npub mod roman;\n");
-        assert!(text("src/roman.rs").contains("fn one()") && !text("src/roman.rs").contains("pub fn roman"));
+        assert!(
+            text("src/roman.rs").contains("fn one()")
+                && !text("src/roman.rs").contains("pub fn roman")
+        );
     }
 
     #[test]
     fn tests_that_the_head_dropped_are_dropped() {
         let old = "pub fn f() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn holds() {}\n}\n";
         let change = Change { paths: vec![changed("src/lib.rs", Kind::Modified, Class::Mixed)] };
-        let taken =
-            tests_of(&change, &Policy::default(), &|_| Some(old.to_owned()), &|_| Some("pub fn f() {}\n".to_owned()));
+        let taken = tests_of(&change, &Policy::default(), &|_| Some(old.to_owned()), &|_| {
+            Some("pub fn f() {}\n".to_owned())
+        });
         let Take::Text(text) = &taken[0].take else { panic!("{taken:?}") };
         assert!(!text.contains("holds"), "{text}");
     }

@@ -1,24 +1,25 @@
-//! What a project asks of a range. It is read from the base, so that nobody loosens what they are judged by.
+//! What a project requires of a range. It is read from the base, so that no range can loosen its
+//! own policy.
 
 use serde::{Deserialize, Serialize};
 
 use super::Class;
 use crate::syntax::glob;
 
-/// `[verify]` of `redgreen.toml`.
+/// The `[verify]` table of `redgreen.toml`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Policy {
-    /// What new and changed tests have to be.
+    /// The accepted classes of new and changed tests.
     pub require: Vec<Class>,
-    /// Paths that need no test; `*` stands for anything.
+    /// Paths that need no test. `*` matches anything.
     pub untested: Vec<String>,
-    /// Whether every changed place has to be tested; otherwise those that are not are told.
+    /// Whether every changed place needs a test. Otherwise places without one are only listed.
     pub every_place: bool,
-    /// Of all faults, the share that tests have to notice, in percent.
+    /// The percentage of mutants that tests must kill.
     pub min_kill: u8,
-    /// Faults that are tried, at most.
-    pub faults: usize,
+    /// The maximum number of mutants.
+    pub mutants: usize,
     pub exempt: Vec<Exemption>,
 }
 
@@ -32,8 +33,8 @@ pub struct Exemption {
     pub reason: String,
 }
 
-/// Faults that are tried, unless the project wants another number.
-const FAULTS: usize = 24;
+/// The default maximum number of mutants.
+const MUTANTS: usize = 24;
 const PERCENT_MAX: u8 = 100;
 
 impl Default for Policy {
@@ -43,27 +44,32 @@ impl Default for Policy {
             untested: Vec::new(),
             every_place: false,
             min_kill: 0,
-            faults: FAULTS,
+            mutants: MUTANTS,
             exempt: Vec::new(),
         }
     }
 }
 
 impl Policy {
-    /// What is wrong with it, for whoever wrote it.
-    pub fn fault(&self) -> Option<String> {
+    /// A problem in the policy, for its author.
+    pub fn problem(&self) -> Option<String> {
         let silent = self.exempt.iter().any(|one| one.reason.trim().is_empty());
         let aimless = self.exempt.iter().any(|one| one.paths.is_empty() && one.tests.is_empty());
         match (self.min_kill > PERCENT_MAX, silent, aimless) {
-            (true, ..) => Some(format!("verify.min-kill is {}; it is a share in percent", self.min_kill)),
-            (_, true, _) => Some("an entry of verify.exempt has no reason".to_owned()),
-            (_, _, true) => Some("an entry of verify.exempt names neither paths nor tests".to_owned()),
+            (true, ..) => Some(format!(
+                "verify.min-kill is {}; expected a percentage from 0 to 100",
+                self.min_kill
+            )),
+            (_, true, _) => Some("an entry in verify.exempt has no reason".to_owned()),
+            (_, _, true) => {
+                Some("an entry in verify.exempt names no paths and no tests".to_owned())
+            }
             (false, false, false) => None,
         }
     }
 
     pub fn allows(&self, class: Class) -> bool {
-        // What could not be tried is told, and held against nobody.
+        // A test that could not be tried is listed, but does not count against the range.
         class == Class::NotTried || self.require.contains(&class)
     }
 

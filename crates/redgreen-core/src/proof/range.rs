@@ -1,46 +1,46 @@
-//! Which commits a range is of, as it is typed or as a CI system says it.
+//! The commits of a range, from the command line or from a CI system.
 
 use serde_json::Value;
 
 use crate::names::Oid;
 
-/// What is asked about. Names are git's; nobody has looked them up yet.
+/// The requested range. The names are not resolved yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// What is in `head` and not in `base`.
+pub enum RangeSpec {
+    /// Commits in `head` that are not in `base`.
     Range { base: String, head: String },
-    /// A merge that a forge made: its first parent is the base, its second one the head.
+    /// A merge commit of a forge: its first parent is the base, its second one the head.
     MergeOf(String),
-    /// A branch against the one that it will be merged into.
+    /// A branch, compared with its target branch.
     Branch(String),
 }
 
-/// `A..B`, `A...B`, or one name, which stands for what is in it and not in the branch that it will be merged into.
-pub fn typed(text: &str) -> Result<Asked, String> {
+/// `A..B`, `A...B`, or one name: the commits in it that are not in its target branch.
+pub fn typed(text: &str) -> Result<RangeSpec, String> {
     let (base, head) = match text.split_once("..") {
         Some((base, head)) => (base, head.strip_prefix('.').unwrap_or(head)),
         None if text.is_empty() || text.starts_with('-') => {
-            return Err(format!("{text:?} is no range such as main..HEAD"));
+            return Err(format!("{text:?} is not a range; expected for example main..HEAD"));
         }
-        None => return Ok(Asked::Branch(text.to_owned())),
+        None => return Ok(RangeSpec::Branch(text.to_owned())),
     };
     if head.contains("..") || base.starts_with('-') || head.starts_with('-') {
-        return Err(format!("{text:?} is no range such as main..HEAD"));
+        return Err(format!("{text:?} is not a range; expected for example main..HEAD"));
     }
     let or_here = |name: &str| if name.is_empty() { "HEAD".to_owned() } else { name.to_owned() };
-    Ok(Asked::Range { base: or_here(base), head: or_here(head) })
+    Ok(RangeSpec::Range { base: or_here(base), head: or_here(head) })
 }
 
-/// What a CI system says about what it was started for. `event` is the file that GitHub tells the event in.
-pub fn of_ci(variable: &dyn Fn(&str) -> Option<String>, event: Option<&str>) -> Option<Asked> {
+/// The range that a CI system reports. `event` is GitHub's event file.
+pub fn of_ci(variable: &dyn Fn(&str) -> Option<String>, event: Option<&str>) -> Option<RangeSpec> {
     let range = |base: Option<String>, head: Option<String>| {
         let (base, head) = (Oid::parse(&base?).ok()?, Oid::parse(&head?).ok()?);
-        // A branch that is new has nothing before it.
+        // A new branch has no commit before it.
         let is_nothing = base.as_str().chars().all(|letter| letter == '0');
         Some(if is_nothing {
-            Asked::Branch(head.to_string())
+            RangeSpec::Branch(head.to_string())
         } else {
-            Asked::Range { base: base.to_string(), head: head.to_string() }
+            RangeSpec::Range { base: base.to_string(), head: head.to_string() }
         })
     };
     if variable("GITHUB_ACTIONS").as_deref() == Some("true") {
@@ -56,7 +56,8 @@ pub fn of_ci(variable: &dyn Fn(&str) -> Option<String>, event: Option<&str>) -> 
         };
     }
     if variable("GITLAB_CI").as_deref() == Some("true") {
-        let base = variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").or_else(|| variable("CI_COMMIT_BEFORE_SHA"));
+        let base =
+            variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").or_else(|| variable("CI_COMMIT_BEFORE_SHA"));
         return range(base, variable("CI_COMMIT_SHA"));
     }
     None
@@ -68,11 +69,13 @@ mod tests {
 
     #[test]
     fn a_range_is_typed_as_git_takes_it() {
-        let range = |base: &str, head: &str| Ok(Asked::Range { base: base.to_owned(), head: head.to_owned() });
+        let range = |base: &str, head: &str| {
+            Ok(RangeSpec::Range { base: base.to_owned(), head: head.to_owned() })
+        };
         assert_eq!(typed("main..topic"), range("main", "topic"));
         assert_eq!(typed("main...topic"), range("main", "topic"));
         assert_eq!(typed("main.."), range("main", "HEAD"));
-        assert_eq!(typed("topic"), Ok(Asked::Branch("topic".to_owned())));
+        assert_eq!(typed("topic"), Ok(RangeSpec::Branch("topic".to_owned())));
         for text in ["", "a..b..c", "--all", "--output=x..HEAD", "main..--all"] {
             assert!(typed(text).is_err(), "{text}");
         }
@@ -88,17 +91,21 @@ mod tests {
                 _ => None,
             }
         };
-        let whole = Some(Asked::Range { base: a.clone(), head: b.clone() });
-        let pull = format!(r#"{{"pull_request":{{"base":{{"sha":"{a}"}},"head":{{"sha":"{b}"}}}}}}"#);
+        let whole = Some(RangeSpec::Range { base: a.clone(), head: b.clone() });
+        let pull =
+            format!(r#"{{"pull_request":{{"base":{{"sha":"{a}"}},"head":{{"sha":"{b}"}}}}}}"#);
         assert_eq!(of_ci(&github("pull_request"), Some(&pull)), whole);
         let group = format!(r#"{{"merge_group":{{"base_sha":"{a}","head_sha":"{b}"}}}}"#);
         assert_eq!(of_ci(&github("merge_group"), Some(&group)), whole);
         let new = format!(r#"{{"before":"{}","after":"{b}"}}"#, "0".repeat(40));
-        assert_eq!(of_ci(&github("push"), Some(&new)), Some(Asked::Branch(b)));
+        assert_eq!(of_ci(&github("push"), Some(&new)), Some(RangeSpec::Branch(b)));
         let hostile = pull.replace(&a, "--upload-pack=x");
-        for (name, event) in
-            [("pull_request", hostile.as_str()), ("pull_request", "{}"), ("push", "no json"), ("schedule", "{}")]
-        {
+        for (name, event) in [
+            ("pull_request", hostile.as_str()),
+            ("pull_request", "{}"),
+            ("push", "no json"),
+            ("schedule", "{}"),
+        ] {
             assert_eq!(of_ci(&github(name), Some(event)), None, "{name} {event}");
         }
         let gitlab = |variable: &str| match variable {

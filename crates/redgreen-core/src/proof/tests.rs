@@ -26,12 +26,17 @@ fn hunk(file: &str) -> Hunk {
     serde_json::from_value(serde_json::json!({"file": file, "first": 2, "last": 4})).unwrap()
 }
 
-fn fault(hunk: Option<usize>, noticed: Noticed, asked: &[&str]) -> Fault {
-    Fault { hunk, what: "a fault".to_owned(), asked: asked.iter().map(|id| (*id).to_owned()).collect(), noticed }
+fn mutant(hunk: Option<usize>, killed: Killed, asked: &[&str]) -> Mutant {
+    Mutant {
+        hunk,
+        what: "a mutant".to_owned(),
+        asked: asked.iter().map(|id| (*id).to_owned()).collect(),
+        killed,
+    }
 }
 
-fn by(id: &str) -> Noticed {
-    Noticed::By(vec![id.to_owned()])
+fn by(id: &str) -> Killed {
+    Killed::By(vec![id.to_owned()])
 }
 
 fn codes(proof: &Proof) -> Vec<Code> {
@@ -42,35 +47,62 @@ fn codes(proof: &Proof) -> Vec<Code> {
 fn a_test_has_the_class_that_it_showed() {
     let skipped = TestSeen { is_skipped: true, passes: false, ..test("t", Without::Passes) };
     let broken = TestSeen { passes: false, ..test("t", fails()) };
-    for (seen, faults, class) in [
+    for (seen, mutants, class) in [
         (test("t", fails()), vec![], Class::Proven),
-        (test("t", missing()), vec![fault(Some(0), by("t"), &[])], Class::ProvenByMutant),
-        (test("t", missing()), vec![fault(Some(0), by("other"), &[])], Class::NotTried),
-        (test("t", missing()), vec![fault(None, Noticed::ByNone, &["t"])], Class::DoesNotDiscriminate),
-        (test("t", Without::Passes), vec![fault(None, by("t"), &["t"])], Class::Characterises),
-        (test("t", Without::Passes), vec![fault(None, by("u"), &["t", "u"])], Class::DoesNotDiscriminate),
-        // A fault in some other place says nothing about this test.
-        (test("t", Without::Passes), vec![fault(Some(0), Noticed::ByNone, &[])], Class::NotTried),
-        (test("t", Without::Passes), vec![fault(None, Noticed::DoesNotBuild, &["t"])], Class::NotTried),
+        (test("t", missing()), vec![mutant(Some(0), by("t"), &[])], Class::ProvenByMutant),
+        (test("t", missing()), vec![mutant(Some(0), by("other"), &[])], Class::NotTried),
+        (
+            test("t", missing()),
+            vec![mutant(None, Killed::ByNone, &["t"])],
+            Class::DoesNotDiscriminate,
+        ),
+        (test("t", Without::Passes), vec![mutant(None, by("t"), &["t"])], Class::Characterises),
+        (
+            test("t", Without::Passes),
+            vec![mutant(None, by("u"), &["t", "u"])],
+            Class::DoesNotDiscriminate,
+        ),
+        // A mutant in some other place says nothing about this test.
+        (test("t", Without::Passes), vec![mutant(Some(0), Killed::ByNone, &[])], Class::NotTried),
+        (
+            test("t", Without::Passes),
+            vec![mutant(None, Killed::DoesNotBuild, &["t"])],
+            Class::NotTried,
+        ),
         (skipped, vec![], Class::Skipped),
         (broken, vec![], Class::Fails),
     ] {
-        let proof = conclude(Evidence { tests: vec![seen.clone()], faults, ..Evidence::default() });
+        let proof =
+            conclude(Evidence { tests: vec![seen.clone()], mutants, ..Evidence::default() });
         assert_eq!(proof.tests[0].class, class, "{seen:?}");
-        let good = matches!(class, Class::Proven | Class::ProvenByMutant | Class::Characterises | Class::NotTried);
+        let good = matches!(
+            class,
+            Class::Proven | Class::ProvenByMutant | Class::Characterises | Class::NotTried
+        );
         assert_eq!(proof.outcome == Outcome::Proven, good, "{seen:?}: {:?}", proof.reasons);
     }
 }
 
 #[test]
 fn code_that_no_test_notices_is_told_and_held_against_the_range_where_the_policy_says_so() {
-    let code = |faults: Vec<Fault>| Evidence { hunks: vec![hunk("a.py"), hunk("b.py")], faults, ..Evidence::default() };
-    let none = conclude(code(vec![fault(Some(0), Noticed::ByNone, &[]), fault(Some(1), Noticed::ByNone, &[])]));
+    let code = |mutants: Vec<Mutant>| Evidence {
+        hunks: vec![hunk("a.py"), hunk("b.py")],
+        mutants,
+        ..Evidence::default()
+    };
+    let none = conclude(code(vec![
+        mutant(Some(0), Killed::ByNone, &[]),
+        mutant(Some(1), Killed::ByNone, &[]),
+    ]));
     assert_eq!((none.outcome, none.not_verified.len()), (Outcome::Proven, 2));
-    let half = code(vec![fault(Some(0), by("t"), &[]), fault(Some(1), Noticed::ByNone, &[])]);
+    let half = code(vec![mutant(Some(0), by("t"), &[]), mutant(Some(1), Killed::ByNone, &[])]);
     let told = conclude(half.clone());
     assert_eq!(told.outcome, Outcome::Proven);
-    assert!(told.not_verified.iter().any(|line| line.contains("b.py:2-4")), "{:?}", told.not_verified);
+    assert!(
+        told.not_verified.iter().any(|line| line.contains("b.py:2-4")),
+        "{:?}",
+        told.not_verified
+    );
     assert_eq!(told.kill_rate(), (1, 2));
 
     let policy = Policy { every_place: true, ..Policy::default() };
@@ -99,13 +131,21 @@ fn what_the_judge_refuses_is_refuted_and_what_it_leaves_open_stays_open() {
     assert_eq!(of(vec![step(Decision::Accepted, Code::GreenPasses)]).outcome, Outcome::Proven);
     assert_eq!(of(vec![open()]).outcome, Outcome::Inconclusive);
     assert_eq!(of(vec![open(), refused()]).outcome, Outcome::Refuted);
-    // The tests of a range that the judge refuses are not looked at one by one: nothing is said of their number.
+    // The tests of a range that the judge refuses are not looked at one by one: nothing is said of
+    // their number.
     let stopped = of(vec![refused()]);
     assert_eq!(stopped.sentence(), "the tests do not prove the change");
-    assert!(stopped.not_verified.iter().any(|line| line.contains("the judge refuses")), "{:?}", stopped.not_verified);
+    assert!(
+        stopped.not_verified.iter().any(|line| line.contains("the judge refuses")),
+        "{:?}",
+        stopped.not_verified
+    );
     assert_eq!(of(vec![open()]).not_verified.len(), 1);
     let pair = Pair { test: String::new(), code: String::new(), steps: vec![refused()] };
-    assert_eq!(conclude(Evidence { commits: vec![pair], ..Evidence::default() }).outcome, Outcome::Refuted);
+    assert_eq!(
+        conclude(Evidence { commits: vec![pair], ..Evidence::default() }).outcome,
+        Outcome::Refuted
+    );
 }
 
 #[test]
@@ -118,9 +158,13 @@ fn nothing_is_proven_of_a_range_that_cannot_be_looked_at() {
 
 #[test]
 fn an_exemption_is_told_with_its_reason() {
-    let exempt =
-        policy::Exemption { paths: Vec::new(), tests: vec!["*slow*".to_owned()], reason: "runs at night".to_owned() };
-    let seen = TestSeen { is_skipped: true, passes: false, ..test("test_slow_path", Without::Passes) };
+    let exempt = policy::Exemption {
+        paths: Vec::new(),
+        tests: vec!["*slow*".to_owned()],
+        reason: "runs at night".to_owned(),
+    };
+    let seen =
+        TestSeen { is_skipped: true, passes: false, ..test("test_slow_path", Without::Passes) };
     let policy = Policy { exempt: vec![exempt], ..Policy::default() };
     let proof = conclude(Evidence { tests: vec![seen], policy, ..Evidence::default() });
     assert_eq!(proof.outcome, Outcome::Proven);
@@ -131,16 +175,19 @@ fn an_exemption_is_told_with_its_reason() {
 fn many_reasons_of_one_kind_are_counted() {
     let tests = (0..20).map(|at| test(&format!("t{at}"), Without::Passes)).collect();
     let asked: Vec<String> = (0..20).map(|at| format!("t{at}")).collect();
-    let fault = Fault { hunk: None, what: String::new(), asked, noticed: Noticed::ByNone };
-    let proof = conclude(Evidence { tests, faults: vec![fault], ..Evidence::default() });
+    let mutant = Mutant { hunk: None, what: String::new(), asked, killed: Killed::ByNone };
+    let proof = conclude(Evidence { tests, mutants: vec![mutant], ..Evidence::default() });
     assert_eq!(proof.reasons.len(), REASONS_MAX + 1);
     assert_eq!(proof.reasons.last().map(|reason| reason.sentence.as_str()), Some("and 8 more"));
 }
 
 #[test]
 fn a_proof_is_read_as_it_was_written() {
-    let evidence =
-        Evidence { hunks: vec![hunk("a.py")], faults: vec![fault(Some(0), by("t"), &[])], ..Evidence::default() };
+    let evidence = Evidence {
+        hunks: vec![hunk("a.py")],
+        mutants: vec![mutant(Some(0), by("t"), &[])],
+        ..Evidence::default()
+    };
     let proof = conclude(evidence);
     let text = serde_json::to_string(&proof).unwrap();
     assert_eq!(serde_json::from_str::<Proof>(&text).unwrap(), proof);

@@ -23,16 +23,26 @@ pub enum Without {
     Passes,
 }
 
-/// The new and changed tests, in the order of the head's report. `between` is what they show with the code of the base; no
-/// such run is needed where the range has no tests.
-pub fn tests_seen(material: &Material<'_>, base: &Report, between: &Report, head: &Report) -> Vec<TestSeen> {
+/// The new and changed tests, in the order of the head's report. `between` is what they show with
+/// the code of the base; no such run is needed where the range has no tests.
+pub fn tests_seen(
+    material: &Material<'_>,
+    base: &Report,
+    between: &Report,
+    head: &Report,
+) -> Vec<TestSeen> {
     let written: Vec<About> = new_tests(material);
-    let passed = |report: &Report, id: &str| report.test(id).is_some_and(|test| test.status == Status::Passed);
+    let passed = |report: &Report, id: &str| {
+        report.test(id).is_some_and(|test| test.status == Status::Passed)
+    };
     let mut seen: Vec<TestSeen> = Vec::new();
     for test in &head.tests {
         let is_new = base.test(&test.id).is_none();
         let is_changed = || written.iter().any(|about| about.is(test));
-        let turned = || passed(base, &test.id) && between.test(&test.id).is_some_and(|now| now.status.is_failure());
+        let turned = || {
+            passed(base, &test.id)
+                && between.test(&test.id).is_some_and(|now| now.status.is_failure())
+        };
         if !is_new && !is_changed() && !turned() || seen.iter().any(|known| known.id == test.id) {
             continue;
         }
@@ -49,8 +59,8 @@ pub fn tests_seen(material: &Material<'_>, base: &Report, between: &Report, head
     seen
 }
 
-/// New and changed tests that are written in the head and have no result in its report, as far as their names tell: they
-/// may be in a file that nobody loads.
+/// New and changed tests that are written in the head and have no result in its report, as far as
+/// their names tell: they may be in a file that nobody loads.
 pub fn unseen(material: &Material<'_>, head: &Report) -> Vec<About> {
     let has_result = |about: &About| head.tests.iter().any(|test| about.is(test));
     new_tests(material).into_iter().filter(|about| !has_result(about)).collect()
@@ -66,7 +76,11 @@ fn without(between: &Report, test: &Test) -> Without {
         Some(then) if then.status.is_failure() => {
             let message = first_line(then.message.as_deref().unwrap_or("it fails"));
             let code = red_code(then);
-            if code == Code::RedMissingSymbol { Without::Missing { message } } else { Without::Fails { code, message } }
+            if code == Code::RedMissingSymbol {
+                Without::Missing { message }
+            } else {
+                Without::Fails { code, message }
+            }
         }
         Some(then) if then.status == Status::Passed => Without::Passes,
         Some(_) | None => {

@@ -1,8 +1,7 @@
-//! What a proof looks like: to a person at a terminal, to GitHub and GitLab, to programs that read SARIF or JUnit, and as a
-//! page. Nothing is decided here.
+//! Formats of a proof: terminal, GitHub, GitLab, SARIF, JUnit, HTML. Nothing is decided here.
 //!
-//! Names of tests, messages and paths are anybody's. Each is cut to a length, put on one line by `crate::text`, and then
-//! escaped for where it goes.
+//! Test names, messages and paths are untrusted. Each is shortened, put on one line by
+//! `crate::text`, and then escaped for its format.
 
 mod annotations;
 mod code_quality;
@@ -27,11 +26,11 @@ pub use markdown::markdown;
 pub use sarif::sarif;
 pub use terminal::text;
 
-/// Of a sentence, which may hold a message of a test.
+/// For a sentence, which may contain a test message.
 const SENTENCE_CHARS_MAX: usize = 300;
-/// Of the name of a test or a file.
+/// For the name of a test or file.
 const NAME_CHARS_MAX: usize = 200;
-/// As much of a commit as people read.
+/// The length of a short commit id.
 const COMMIT_CHARS: usize = 10;
 
 fn word(outcome: Outcome) -> &'static str {
@@ -50,7 +49,7 @@ fn decided(decision: Decision) -> &'static str {
     }
 }
 
-/// Foreign text on one line, at most so long.
+/// Untrusted text on one line, shortened.
 fn line(text: &str, chars_max: usize) -> String {
     let plain = without_colours(text);
     let plain = plain.trim();
@@ -71,7 +70,7 @@ fn commit(text: &str) -> String {
     line(text.get(..COMMIT_CHARS).unwrap_or(text), COMMIT_CHARS)
 }
 
-/// The commits of the range; none where it could not be found out.
+/// The commits of the range, if they are known.
 fn range(proof: &Proof) -> Option<String> {
     let (base, head) = (&proof.evidence.base, &proof.evidence.head);
     let is_known = !base.is_empty() || !head.is_empty();
@@ -85,18 +84,18 @@ fn place_of(file: Option<&str>, number: Option<u32>) -> Option<String> {
     Some(number.map_or_else(|| file.clone(), |number| format!("{file}:{number}")))
 }
 
-/// Where a hunk is, with the name of its file on one line.
+/// The place of a hunk, with the file name on one line.
 fn place_of_hunk(hunk: &HunkProof) -> String {
     name(&place(hunk))
 }
 
-/// What a reason says; the vocabulary says it where the reason does not.
+/// The sentence of a reason, or the meaning of its code.
 fn told(reason: &Reason) -> String {
     let own = sentence(&reason.sentence);
     if own.is_empty() { sentence(&Reason::plain(reason.code).sentence) } else { own }
 }
 
-/// Tests by class, those that need a look first.
+/// Tests by class, problems first.
 fn by_class(proof: &Proof) -> Vec<(Class, Vec<&TestProof>)> {
     let mut groups: BTreeMap<u8, (Class, Vec<&TestProof>)> = BTreeMap::new();
     for test in &proof.tests {
@@ -117,7 +116,7 @@ fn rank(class: Class) -> u8 {
     }
 }
 
-/// Changed places by what the tests say of them, those that need a look first.
+/// Changed places by status, problems first.
 fn by_standing(proof: &Proof) -> Vec<(Standing, Vec<&HunkProof>)> {
     let rank = |standing: Standing| match standing {
         Standing::NoTest => 0_u8,
@@ -127,7 +126,11 @@ fn by_standing(proof: &Proof) -> Vec<(Standing, Vec<&HunkProof>)> {
     };
     let mut groups: BTreeMap<u8, (Standing, Vec<&HunkProof>)> = BTreeMap::new();
     for hunk in &proof.code {
-        groups.entry(rank(hunk.standing)).or_insert_with(|| (hunk.standing, Vec::new())).1.push(hunk);
+        groups
+            .entry(rank(hunk.standing))
+            .or_insert_with(|| (hunk.standing, Vec::new()))
+            .1
+            .push(hunk);
     }
     groups.into_values().collect()
 }
@@ -135,20 +138,26 @@ fn by_standing(proof: &Proof) -> Vec<(Standing, Vec<&HunkProof>)> {
 /// `3 proven, 1 skipped`.
 fn tests_counted(proof: &Proof) -> String {
     let groups = by_class(proof);
-    groups.iter().map(|(class, tests)| format!("{} {}", tests.len(), class.as_str())).collect::<Vec<_>>().join(", ")
+    groups
+        .iter()
+        .map(|(class, tests)| format!("{} {}", tests.len(), class.as_str()))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// `2 tested, 1 no test`.
 fn code_counted(proof: &Proof) -> String {
     let groups = by_standing(proof);
-    let told = |(standing, hunks): &(Standing, Vec<&HunkProof>)| format!("{} {}", hunks.len(), standing.as_str());
+    let told = |(standing, hunks): &(Standing, Vec<&HunkProof>)| {
+        format!("{} {}", hunks.len(), standing.as_str())
+    };
     groups.iter().map(told).collect::<Vec<_>>().join(", ")
 }
 
-/// `2 of 3 faults noticed`; nothing where none was tried.
-fn noticed(hunk: &HunkProof) -> Option<String> {
+/// `2 of 3 mutants killed`. `None` if none was tried.
+fn killed(hunk: &HunkProof) -> Option<String> {
     let tried = hunk.killed + hunk.survived;
-    (tried > 0).then(|| format!("{} of {} noticed", hunk.killed, count(tried, "fault")))
+    (tried > 0).then(|| format!("{} of {} killed", hunk.killed, count(tried, "mutant")))
 }
 
 /// `pytest: the tests of the head on the code of the base: accepted`.
@@ -163,7 +172,7 @@ fn pair(pair: &Pair) -> String {
     format!("{} and {}: {steps}", commit(&pair.test), commit(&pair.code))
 }
 
-/// What the judge noted beside its verdicts, each note once.
+/// The notes of the judge, each once.
 fn notes(proof: &Proof) -> Vec<String> {
     let pairs = proof.evidence.commits.iter().flat_map(|pair| &pair.steps);
     let mut notes: Vec<String> = Vec::new();
@@ -176,16 +185,16 @@ fn notes(proof: &Proof) -> Vec<String> {
     notes
 }
 
-/// What closes every account: what was not looked at.
+/// The last line if nothing was left out.
 fn nothing_left_out() -> &'static str {
-    "nothing was left out"
+    "nothing"
 }
 
 fn seconds(ms: u64) -> String {
     format!("{}.{} s", ms / 1000, ms % 1000 / 100)
 }
 
-/// How long it took; nothing where nothing was run.
+/// The duration. `None` if nothing ran.
 fn time(proof: &Proof) -> Option<String> {
     let (tests, own) = (proof.evidence.tests_ms, proof.evidence.own_ms);
     (tests + own > 0).then(|| format!("{} of tests, {} of redgreen", seconds(tests), seconds(own)))

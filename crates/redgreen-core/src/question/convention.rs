@@ -1,5 +1,5 @@
-//! Names of files and the first lines of a test, by the project's own customs: what is there already decides, then what
-//! the language does everywhere. A model is not asked for any of it.
+//! File names and the first lines of a test, by convention: existing files decide, then the usual
+//! convention of the language. The model is not asked.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::example;
 use crate::prompt;
 use crate::syntax::{self, ItemKind, Language};
 
-/// Code files that are searched for a function.
+/// Maximum number of code files to search for a function.
 const SEARCHED_MAX: usize = 50;
 const VITEST: &str = "vitest";
 const NODE: &str = "node";
@@ -19,7 +19,9 @@ pub(super) fn language(framework: &str, files: &[String]) -> Language {
         "pytest" | "unittest" => Language::Python,
         "cargo" | "nextest" => Language::Rust,
         "jest" | VITEST | NODE => {
-            let typed = files.iter().any(|path| path.ends_with(".ts") && !path.ends_with(".d.ts") && !is_setting(path));
+            let typed = files
+                .iter()
+                .any(|path| path.ends_with(".ts") && !path.ends_with(".d.ts") && !is_setting(path));
             if typed || files.iter().any(|path| path.ends_with("tsconfig.json")) {
                 Language::TypeScript
             } else {
@@ -37,7 +39,7 @@ pub(super) fn files(scene: &Scene<'_>, behaviour: &str) -> (String, String) {
     (test_file(scene, language, &code), code)
 }
 
-/// The function that a behaviour is about: the first that it calls, or that the request names with its parameters.
+/// The function of a behaviour: the first that it calls, or that the request names with parameters.
 pub(super) fn function(scene: &Scene<'_>, behaviour: &str) -> Option<String> {
     let called = example::written(behaviour).into_iter().next().map(|example| example.function);
     called
@@ -45,17 +47,25 @@ pub(super) fn function(scene: &Scene<'_>, behaviour: &str) -> Option<String> {
         .or_else(|| Some(example::signature(&scene.assignment.request)?.0))
 }
 
-/// The lines that a test file of this function begins with.
-pub(super) fn header(scene: &Scene<'_>, test_file: &str, impl_file: &str, function: &str) -> Option<String> {
+/// The first lines of a test file for this function.
+pub(super) fn header(
+    scene: &Scene<'_>,
+    test_file: &str,
+    impl_file: &str,
+    function: &str,
+) -> Option<String> {
     let import = prompt::header(test_file, impl_file)?.replace('…', function);
     Some(match scene.language() {
         Language::Rust => {
-            let name = (scene.look)("Cargo.toml").and_then(|text| syntax::package_name("Cargo.toml", &text))?;
+            let name = (scene.look)("Cargo.toml")
+                .and_then(|text| syntax::package_name("Cargo.toml", &text))?;
             import.replace("<crate>", &name.replace('-', "_"))
         }
         Language::JavaScript | Language::TypeScript | Language::Tsx => match scene.framework {
             VITEST => format!("import {{ expect, test }} from \"vitest\";\n{import}"),
-            NODE => format!("import test from \"node:test\";\nimport assert from \"node:assert\";\n{import}"),
+            NODE => format!(
+                "import test from \"node:test\";\nimport assert from \"node:assert\";\n{import}"
+            ),
             _ => import,
         },
         Language::Python | Language::Go | Language::Java | Language::Other => import,
@@ -65,11 +75,15 @@ pub(super) fn header(scene: &Scene<'_>, test_file: &str, impl_file: &str, functi
 fn code_file(scene: &Scene<'_>, language: Language, behaviour: &str) -> String {
     let function = function(scene, behaviour);
     let code = code_files(scene, language);
-    let named = [behaviour, &scene.assignment.request].into_iter().find_map(|text| named_file(text, language));
+    let named = [behaviour, &scene.assignment.request]
+        .into_iter()
+        .find_map(|text| named_file(text, language));
     let defined = || {
         let defines = |path: &&&String| {
             let text = (scene.look)(path).unwrap_or_default();
-            syntax::items(language, path, &text).iter().any(|item| Some(&item.name) == function.as_ref())
+            syntax::items(language, path, &text)
+                .iter()
+                .any(|item| Some(&item.name) == function.as_ref())
         };
         code.iter().take(SEARCHED_MAX).find(defines).map(|path| (*path).clone())
     };
@@ -89,7 +103,11 @@ fn test_file(scene: &Scene<'_>, language: Language, code: &str) -> String {
         Language::Rust if stem == "lib" || stem == "main" => "behaviour.rs".to_owned(),
         Language::Rust => format!("{stem}.rs"),
         Language::Go => format!("{stem}_test.go"),
-        Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Java | Language::Other => {
+        Language::JavaScript
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::Java
+        | Language::Other => {
             format!("{stem}.test.{}", ending(language))
         }
     };
@@ -103,19 +121,17 @@ fn test_file(scene: &Scene<'_>, language: Language, code: &str) -> String {
         Language::Rust => "tests/".to_owned(),
         Language::Go | Language::Java | Language::Other => beside,
         Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx => {
-            if tests.is_empty() {
-                beside
-            } else {
-                common_folder(&tests)
-            }
+            if tests.is_empty() { beside } else { common_folder(&tests) }
         }
     };
     format!("{folder}{own}")
 }
 
-/// Code that is neither a test nor a setting.
+/// Code that is neither a test nor configuration.
 fn code_files<'a>(scene: &'a Scene<'_>, language: Language) -> Vec<&'a String> {
-    let is_code = |path: &&String| Language::of_path(path) == language && !is_test(path, language) && !is_setting(path);
+    let is_code = |path: &&String| {
+        Language::of_path(path) == language && !is_test(path, language) && !is_setting(path)
+    };
     scene.files.iter().filter(is_code).collect()
 }
 
@@ -123,31 +139,38 @@ fn is_test(path: &str, language: Language) -> bool {
     Language::of_path(path) == language && !is_setting(path) && crate::change::is_test(path)
 }
 
-/// Files by which tools are configured have fixed names.
+/// Configuration files have fixed names.
 fn is_setting(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    matches!(name, "conftest.py" | "setup.py" | "__init__.py" | "__main__.py" | "build.rs") || name.contains(".config.")
+    matches!(name, "conftest.py" | "setup.py" | "__init__.py" | "__main__.py" | "build.rs")
+        || name.contains(".config.")
 }
 
 /// A file of the language that a text names.
 fn named_file(text: &str, language: Language) -> Option<String> {
-    let words =
-        text.split(|letter: char| letter.is_whitespace() || matches!(letter, '`' | '"' | '\'' | ',' | ';' | '(' | ')'));
+    let words = text.split(|letter: char| {
+        letter.is_whitespace() || matches!(letter, '`' | '"' | '\'' | ',' | ';' | '(' | ')')
+    });
     let mut paths = words.map(|word| word.trim_end_matches(['.', ':', '?', '!']));
     let fits = |path: &&str| {
-        let stem = path.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
-        Language::of_path(path) == language && !stem.is_empty() && !is_test(path, language) && !path.starts_with('/')
+        let stem =
+            path.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
+        Language::of_path(path) == language
+            && !stem.is_empty()
+            && !is_test(path, language)
+            && !path.starts_with('/')
     };
     paths.find(fits).map(str::to_owned)
 }
 
-/// Where most of the files are, with a slash; of several such places the first.
+/// The folder with most of the files, with a slash; the first of several.
 fn common_folder(files: &[&String]) -> String {
     let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
     for path in files {
         *folders.entry(path.rsplit_once('/').map_or("", |(folder, _)| folder)).or_default() += 1;
     }
-    let most = folders.iter().rev().max_by_key(|(_, count)| **count).map_or("", |(folder, _)| *folder);
+    let most =
+        folders.iter().rev().max_by_key(|(_, count)| **count).map_or("", |(folder, _)| *folder);
     if most.is_empty() { String::new() } else { format!("{most}/") }
 }
 
@@ -164,7 +187,7 @@ fn ending(language: Language) -> &'static str {
     }
 }
 
-/// Whether an item of code is a function that can be called by this name.
+/// Whether an item is a function that can be called by this name.
 pub(super) fn is_function(item: &syntax::Item, name: &str) -> bool {
     item.name == name && matches!(item.kind, ItemKind::Function | ItemKind::Class)
 }

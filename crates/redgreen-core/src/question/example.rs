@@ -1,5 +1,5 @@
-//! Examples: a call with written-out arguments and the result it has. They are read from a request or a box as people
-//! write them, and from a model's JSON; a test of them needs no model.
+//! Examples: a call with literal arguments and its result. They are read from prose in a request or
+//! a box, and from a model's JSON. Testing them needs no model.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -10,22 +10,24 @@ use crate::agent::last_object;
 use crate::brief::TestCase;
 use crate::syntax::{self, Language};
 
-/// Of one behaviour.
+/// Maximum number of examples per behaviour.
 pub(super) const EXAMPLES_MAX: usize = 6;
-/// One alone says too little.
+/// A single example is not enough.
 const AGREED_MIN: usize = 2;
-/// A longer call or result is data, not an example.
+/// Longer calls or results are data, not examples.
 const VALUE_BYTES_MAX: usize = 160;
-/// What stands between a call and its result; anything else may say that they differ.
-const RELATIONS: [&str; 10] = ["===", "==", "=>", "->", "→", "=", "is", "returns", "gives", "equals"];
-/// Values that are words, in the languages we know.
-const NAMED_VALUES: [&str; 8] = ["True", "False", "None", "true", "false", "null", "undefined", "nil"];
-/// Digits behind the point that count: a computed decimal is seldom the written one.
+/// Words between a call and its result; other words could mean that they differ.
+const RELATIONS: [&str; 10] =
+    ["===", "==", "=>", "->", "→", "=", "is", "returns", "gives", "equals"];
+/// Literals that are words, in the supported languages.
+const NAMED_VALUES: [&str; 8] =
+    ["True", "False", "None", "true", "false", "null", "undefined", "nil"];
+/// Significant decimals: a computed decimal is rarely exactly the written one.
 const DECIMALS: usize = 9;
-/// Sentences of a list.
+/// Maximum number of sentences in a list.
 const BEHAVIOURS_MAX: usize = 5;
 
-/// A call and its result, as the project's language writes them.
+/// A call and its result, in the syntax of the project's language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Example {
     pub(super) function: String,
@@ -38,13 +40,13 @@ impl Example {
         format!("{}({})", self.function, self.arguments)
     }
 
-    /// As a box has it, and [`written`] reads it.
+    /// The text in a box, which [`written`] reads back.
     pub(super) fn words(&self) -> String {
         format!("{} == {}", self.call(), self.result)
     }
 }
 
-/// Every example in a text.
+/// All examples in a text.
 pub(super) fn written(text: &str) -> Vec<Example> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -62,25 +64,28 @@ pub(super) fn written(text: &str) -> Vec<Example> {
     found
 }
 
-/// The first function that a text names with its parameters: `clamp(value, low, high)`.
+/// The first function that a text names with parameters: `clamp(value, low, high)`.
 pub(super) fn signature(text: &str) -> Option<(String, Vec<String>)> {
     text.match_indices('(').find_map(|(open, _)| {
         let function = last_name(text.get(..open)?)?;
         let (inside, _) = text.get(open + 1..)?.split_once(')')?;
-        let parameters: Vec<String> =
-            inside.split(',').map(|name| name.split([':', '=']).next().unwrap_or("").trim().to_owned()).collect();
+        let parameters: Vec<String> = inside
+            .split(',')
+            .map(|name| name.split([':', '=']).next().unwrap_or("").trim().to_owned())
+            .collect();
         let are_names = parameters.iter().all(|name| is_name(name));
         are_names.then_some((function, parameters))
     })
 }
 
-/// The examples of a model's answer. Those that do not fit the function are left out.
+/// The examples in a model's answer that match the function.
 pub(super) fn read(scene: &Scene<'_>, answer: &str) -> Result<Vec<Example>, String> {
     #[derive(Deserialize)]
     struct Answer {
         examples: Vec<Map<String, Value>>,
     }
-    let answer = last_object::<Answer>(answer).ok_or("the answer is not the JSON that was asked for")?;
+    let answer =
+        last_object::<Answer>(answer).ok_or("the answer is not the JSON that was asked for")?;
     let (function, parameters) = subject(scene).ok_or("the request names no function")?;
     let language = scene.language();
     let fits = |mut fields: Map<String, Value>| {
@@ -93,8 +98,9 @@ pub(super) fn read(scene: &Scene<'_>, answer: &str) -> Result<Vec<Example>, Stri
     };
     let mut examples: Vec<Example> = Vec::new();
     for example in answer.examples.into_iter().filter_map(fits) {
-        // Of two results for the same call at least one is wrong.
-        if let Some(known) = examples.iter().position(|known| known.arguments == example.arguments) {
+        // Of two results for the same call, at least one is wrong.
+        if let Some(known) = examples.iter().position(|known| known.arguments == example.arguments)
+        {
             if examples.get(known).is_some_and(|known| known.result != example.result) {
                 examples.remove(known);
             }
@@ -103,40 +109,61 @@ pub(super) fn read(scene: &Scene<'_>, answer: &str) -> Result<Vec<Example>, Stri
         }
     }
     examples.truncate(EXAMPLES_MAX);
-    if examples.is_empty() { Err(format!("no example of {function} in the answer")) } else { Ok(examples) }
+    if examples.is_empty() {
+        Err(format!("no example of {function} in the answer"))
+    } else {
+        Ok(examples)
+    }
 }
 
-/// The examples whose results the answer gives too.
-pub(super) fn agreed(scene: &Scene<'_>, doubted: &[Example], answer: &str) -> Result<Vec<Example>, String> {
+/// The examples whose results the answer confirms.
+pub(super) fn agreed(
+    scene: &Scene<'_>,
+    doubted: &[Example],
+    answer: &str,
+) -> Result<Vec<Example>, String> {
     #[derive(Deserialize)]
     struct Answer {
         results: Vec<Value>,
     }
-    let answer = last_object::<Answer>(answer).ok_or("the answer is not the JSON that was asked for")?;
+    let answer =
+        last_object::<Answer>(answer).ok_or("the answer is not the JSON that was asked for")?;
     let is_same = |example: &Example, result: &Value| {
         let same = literal(scene.language(), result).is_some_and(|result| result == example.result);
         // `2` and `2.0` are the same number.
-        same || example.result.parse::<f64>().ok().zip(result.as_f64()).is_some_and(|(one, other)| one == other)
+        same || example
+            .result
+            .parse::<f64>()
+            .ok()
+            .zip(result.as_f64())
+            .is_some_and(|(one, other)| one == other)
     };
     let pairs = doubted.iter().zip(&answer.results);
-    let agreed: Vec<Example> =
-        pairs.filter(|(example, result)| is_same(example, result)).map(|(example, _)| example.clone()).collect();
+    let agreed: Vec<Example> = pairs
+        .filter(|(example, result)| is_same(example, result))
+        .map(|(example, _)| example.clone())
+        .collect();
     if agreed.len() < AGREED_MIN.min(doubted.len()) {
-        return Err(format!("of {} examples, {} got the same result twice", doubted.len(), agreed.len()));
+        return Err(format!(
+            "of {} examples, {} got the same result twice",
+            doubted.len(),
+            agreed.len()
+        ));
     }
     Ok(agreed)
 }
 
-/// What an example calls its result.
+/// The key of the result in an example.
 pub(super) const RESULT: &str = "result";
 
-/// The function that the turn is about, with its parameters.
+/// The function of this turn, with its parameters.
 pub(super) fn subject(scene: &Scene<'_>) -> Option<(String, Vec<String>)> {
     let behaviour = scene.assignment.current.as_ref().and_then(|test| signature(&test.description));
     behaviour.or_else(|| signature(&scene.assignment.request))
 }
 
-/// Boxes from sentences of the form that was asked for; a chore has no outcome, and names files.
+/// Reads boxes from sentences in the requested form. Chores are dropped: they have no outcome, and
+/// name files.
 pub(super) fn sentences(answer: &str) -> Result<Vec<String>, String> {
     #[derive(Deserialize)]
     struct Answer {
@@ -147,14 +174,18 @@ pub(super) fn sentences(answer: &str) -> Result<Vec<String>, String> {
         when: String,
         then: String,
     }
-    let answer = last_object::<Answer>(answer).ok_or("the answer is not the JSON that was asked for")?;
-    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches('.').to_owned();
+    let answer =
+        last_object::<Answer>(answer).ok_or("the answer is not the JSON that was asked for")?;
+    let one_line = |text: &str| {
+        text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches('.').to_owned()
+    };
     let mut boxes: Vec<String> = Vec::new();
     for Behaviour { when, then } in answer.behaviours {
         let (when, then) = (one_line(&when), one_line(&then));
         let names_file = [&when, &then].iter().any(|text| {
-            text.split_whitespace()
-                .any(|word| Language::of_path(word.trim_matches(['`', '"', '\'', '.', ','])) != Language::Other)
+            text.split_whitespace().any(|word| {
+                Language::of_path(word.trim_matches(['`', '"', '\'', '.', ','])) != Language::Other
+            })
         });
         let behaviour = format!("{when}: {then}");
         if !when.is_empty() && !then.is_empty() && !names_file && !boxes.contains(&behaviour) {
@@ -170,14 +201,20 @@ pub(super) fn sentences(answer: &str) -> Result<Vec<String>, String> {
     Ok(boxes)
 }
 
-/// The test file with a test of these examples, behind what it holds already.
-pub(super) fn test(scene: &Scene<'_>, case: &TestCase, examples: &[Example], now: Option<&str>) -> Option<String> {
+/// The test file with a test of these examples after its existing content.
+pub(super) fn test(
+    scene: &Scene<'_>,
+    case: &TestCase,
+    examples: &[Example],
+    now: Option<&str>,
+) -> Option<String> {
     let function = &examples.first()?.function;
     let language = scene.language();
     let header = convention::header(scene, &case.test_file, &case.impl_file, function)?;
     let now = now.map(str::trim_end).filter(|text| !text.is_empty());
     let name = free_name(language, &case.test_file, now.unwrap_or_default(), function);
-    let checks: Vec<String> = examples.iter().map(|example| check(language, scene.framework, example)).collect();
+    let checks: Vec<String> =
+        examples.iter().map(|example| check(language, scene.framework, example)).collect();
     let test = match language {
         Language::Python => format!("def {name}():\n    {}\n", checks.join("\n    ")),
         Language::Rust => format!("#[test]\nfn {name}() {{\n    {}\n}}\n", checks.join("\n    ")),
@@ -188,22 +225,27 @@ pub(super) fn test(scene: &Scene<'_>, case: &TestCase, examples: &[Example], now
     };
     let gap = if language == Language::Python { "\n\n\n" } else { "\n\n" };
     let Some(now) = now else { return Some(format!("{header}{gap}{test}")) };
-    let missing: Vec<&str> = header.lines().filter(|line| !now.lines().any(|known| known == *line)).collect();
+    let missing: Vec<&str> =
+        header.lines().filter(|line| !now.lines().any(|known| known == *line)).collect();
     let top = if missing.is_empty() { String::new() } else { format!("{}\n", missing.join("\n")) };
     Some(format!("{top}{now}{gap}{test}"))
 }
 
-/// One expectation.
+/// One assertion.
 fn check(language: Language, framework: &str, example: &Example) -> String {
     let Example { function, arguments, result } = example;
     let is_decimal = result.parse::<f64>().is_ok() && result.contains('.');
     let is_plain = NAMED_VALUES.contains(&result.as_str()) || !result.starts_with(['[', '{']);
     match language {
-        Language::Python if is_decimal => format!("assert round({function}({arguments}), {DECIMALS}) == {result}"),
+        Language::Python if is_decimal => {
+            format!("assert round({function}({arguments}), {DECIMALS}) == {result}")
+        }
         Language::Python if NAMED_VALUES.contains(&result.as_str()) => {
             format!("assert {function}({arguments}) is {result}")
         }
-        Language::Rust if is_decimal => format!("assert!(({function}({arguments}) - {result}).abs() < 1e-9);"),
+        Language::Rust if is_decimal => {
+            format!("assert!(({function}({arguments}) - {result}).abs() < 1e-9);")
+        }
         Language::Rust => format!("assert_eq!({function}({arguments}), {result});"),
         Language::JavaScript | Language::TypeScript | Language::Tsx if framework == "node" => {
             format!("assert.deepStrictEqual({function}({arguments}), {result});")
@@ -224,20 +266,26 @@ fn check(language: Language, framework: &str, example: &Example) -> String {
     }
 }
 
-/// A name for a test that the file does not have yet.
+/// An unused name for a test.
 fn free_name(language: Language, path: &str, text: &str, function: &str) -> String {
     let known = syntax::items(language, path, text);
-    let start = if language == Language::Rust { function.to_owned() } else { format!("test_{function}") };
-    // A test in Rust would hide the function that it calls.
+    let start =
+        if language == Language::Rust { function.to_owned() } else { format!("test_{function}") };
+    // In Rust, a test of the same name would shadow the function.
     let start = if language == Language::Rust { format!("{start}_by_example") } else { start };
     let is_free = |name: &String| known.iter().all(|item| item.name != *name);
-    std::iter::once(start.clone()).chain((2..).map(|number| format!("{start}_{number}"))).find(is_free).unwrap_or(start)
+    std::iter::once(start.clone())
+        .chain((2..).map(|number| format!("{start}_{number}")))
+        .find(is_free)
+        .unwrap_or(start)
 }
 
-/// A value of JSON, as a language writes it.
+/// Writes a JSON value in the syntax of a language.
 fn literal(language: Language, value: &Value) -> Option<String> {
     let inner = |value: &Value| literal(language, value);
-    let list = |values: &[Value]| values.iter().map(inner).collect::<Option<Vec<_>>>().map(|all| all.join(", "));
+    let list = |values: &[Value]| {
+        values.iter().map(inner).collect::<Option<Vec<_>>>().map(|all| all.join(", "))
+    };
     let is_python = language == Language::Python;
     Some(match value {
         Value::Null if language == Language::Rust => return None,
@@ -259,7 +307,7 @@ fn literal(language: Language, value: &Value) -> Option<String> {
     })
 }
 
-/// The example whose call opens here, and what stands behind it.
+/// The example whose call starts here, and the text after it.
 fn example<'t>(before: &str, after: &'t str) -> Option<(Example, &'t str)> {
     let function = last_name(before)?;
     let inside = values(after, ')')?;
@@ -267,31 +315,34 @@ fn example<'t>(before: &str, after: &'t str) -> Option<(Example, &'t str)> {
     let rest = rest.get(1..)?.trim_start_matches('`').trim_start();
     let relation = RELATIONS.iter().find(|relation| {
         let behind = rest.strip_prefix(**relation).and_then(|rest| rest.chars().next());
-        behind.is_some_and(|next| !relation.ends_with(char::is_alphabetic) || !next.is_alphanumeric())
+        behind
+            .is_some_and(|next| !relation.ends_with(char::is_alphabetic) || !next.is_alphanumeric())
     })?;
     let rest = rest.strip_prefix(*relation)?.trim_start().trim_start_matches('`');
     let end = value(rest)?;
     let (result, rest) = rest.split_at(end);
-    // `f(1) is 2 more than f(0)` and `f(1) == 2 * 3` say something else.
+    // `f(1) is 2 more than f(0)` and `f(1) == 2 * 3` mean something else.
     let behind = rest.trim_start_matches('`').trim_start();
     let is_over = behind.is_empty()
         || behind.starts_with([',', ';', '.', ')', ':', '!', '?', '—', '–'])
         || rest.trim_start_matches([' ', '`', '\t']).starts_with(['\n', '\r'])
         || follows(behind);
     let fits = arguments.len() <= VALUE_BYTES_MAX && result.len() <= VALUE_BYTES_MAX;
-    let example = Example { function, arguments: arguments.trim().to_owned(), result: result.to_owned() };
+    let example =
+        Example { function, arguments: arguments.trim().to_owned(), result: result.to_owned() };
     (is_over && fits).then_some((example, rest))
 }
 
-/// `f(1) is 2 and f(2) is 3`: the next thing is another call, after one word.
+/// `f(1) is 2 and f(2) is 3`: another call follows after one word.
 fn follows(behind: &str) -> bool {
     let behind = behind.split_once(' ').map_or(behind, |(_, rest)| rest);
     let name = behind.trim_start_matches('`');
-    let end = name.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(name.len());
+    let end =
+        name.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(name.len());
     end > 0 && name.get(end..).is_some_and(|rest| rest.starts_with('('))
 }
 
-/// How long the written-out value is that a text begins with.
+/// The length of the literal at the start of a text.
 fn value(text: &str) -> Option<usize> {
     let first = text.chars().next()?;
     match first {
@@ -306,13 +357,15 @@ fn value(text: &str) -> Option<usize> {
         }
         '-' | '+' | '0'..='9' => number(text),
         _ => {
-            let end = text.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(text.len());
+            let end = text
+                .find(|letter: char| !letter.is_alphanumeric() && letter != '_')
+                .unwrap_or(text.len());
             text.get(..end).filter(|word| NAMED_VALUES.contains(word)).map(str::len)
         }
     }
 }
 
-/// How far it is to the bracket that closes a list of written-out values.
+/// The offset of the bracket that closes a list of literals.
 fn values(text: &str, close: char) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -339,18 +392,23 @@ fn string(text: &str, quote: char) -> Option<usize> {
 fn number(text: &str) -> Option<usize> {
     let digits = text.trim_start_matches(['-', '+']);
     let sign = text.len() - digits.len();
-    let end =
-        digits.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '_').unwrap_or(digits.len());
+    let end = digits
+        .find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '_')
+        .unwrap_or(digits.len());
     let number = digits.get(..end)?.trim_end_matches('.');
-    let joined = digits.get(number.len()..)?.starts_with(|letter: char| letter.is_alphanumeric() || letter == '%');
-    (sign <= 1 && !number.is_empty() && number.matches('.').count() <= 1 && !joined).then_some(sign + number.len())
+    let joined = digits
+        .get(number.len()..)?
+        .starts_with(|letter: char| letter.is_alphanumeric() || letter == '%');
+    (sign <= 1 && !number.is_empty() && number.matches('.').count() <= 1 && !joined)
+        .then_some(sign + number.len())
 }
 
-/// The name that a text ends with.
+/// The name at the end of a text.
 fn last_name(text: &str) -> Option<String> {
-    let start = text
-        .rfind(|letter: char| !letter.is_alphanumeric() && letter != '_')
-        .map_or(0, |at| at + text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8));
+    let start =
+        text.rfind(|letter: char| !letter.is_alphanumeric() && letter != '_').map_or(0, |at| {
+            at + text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
+        });
     let name = text.get(start..)?;
     // A method needs an object, which an example does not have.
     (is_name(name) && !text.get(..start)?.ends_with('.')).then(|| name.to_owned())

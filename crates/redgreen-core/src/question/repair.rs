@@ -1,6 +1,6 @@
-//! Repairs an answer if its meaning is unambiguous: prose around the code, an unclosed fence, tests in the code file, code
-//! in the test file, a wrong import. The transcript lists each repair. An ambiguous answer is discarded, and the next try
-//! asks in another way.
+//! Repairs an answer if its meaning is unambiguous: prose around the code, an unclosed fence, tests
+//! in the code file, code in the test file, a wrong import. The transcript lists each repair. An
+//! ambiguous answer is discarded, and the next attempt asks in another way.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::brief::blocks::Block;
 use crate::prompt;
 use crate::syntax::{self, Language};
 
-/// A whole code file from an answer.
+/// Extracts a complete code file from an answer.
 pub(super) fn code(scene: &Scene<'_>, answer: &str) -> Result<Decided, String> {
     let test = scene.assignment.current.as_ref().ok_or("no behaviour is chosen")?;
     let (language, mut remarks) = (scene.language(), Vec::new());
@@ -24,14 +24,19 @@ pub(super) fn code(scene: &Scene<'_>, answer: &str) -> Result<Decided, String> {
         syntax::items(language, &test.impl_file, text).iter().any(|item| is_function(item, name))
     };
     let now = (scene.look)(&test.impl_file).unwrap_or_default();
-    let missing: Vec<&String> = wanted.iter().filter(|name| !cleaned.iter().any(|text| defines(text, name))).collect();
-    let useful: Vec<&String> =
-        cleaned.iter().filter(|text| wanted.is_empty() || wanted.iter().any(|name| defines(text, name))).collect();
+    let missing: Vec<&String> =
+        wanted.iter().filter(|name| !cleaned.iter().any(|text| defines(text, name))).collect();
+    let useful: Vec<&String> = cleaned
+        .iter()
+        .filter(|text| wanted.is_empty() || wanted.iter().any(|name| defines(text, name)))
+        .collect();
     let content = match useful.as_slice() {
         [] => return Err(format!("the answer does not define {}", wanted.join(", "))),
         [only] => (*only).clone(),
         several => {
-            let twice = wanted.iter().any(|name| several.iter().filter(|text| defines(text, name)).count() > 1);
+            let twice = wanted
+                .iter()
+                .any(|name| several.iter().filter(|text| defines(text, name)).count() > 1);
             if twice {
                 return Err("several versions of the code in one answer".to_owned());
             }
@@ -39,7 +44,7 @@ pub(super) fn code(scene: &Scene<'_>, answer: &str) -> Result<Decided, String> {
             several.iter().map(|text| text.trim_end()).collect::<Vec<_>>().join("\n\n\n")
         }
     };
-    // A model that shows only what is new means the rest to stay.
+    // A model that shows only new code means to keep the rest.
     let kept = missing.iter().all(|name| defines(&now, name));
     if !missing.is_empty() && !kept {
         let names: Vec<&str> = missing.iter().map(|name| name.as_str()).collect();
@@ -48,22 +53,26 @@ pub(super) fn code(scene: &Scene<'_>, answer: &str) -> Result<Decided, String> {
     let (content, joined) = with_the_rest(language, &test.impl_file, &now, &content);
     remarks.extend(joined);
     let content = format!("{}\n", content.trim());
-    Ok(Decided { files: vec![Block { path: test.impl_file.clone(), content }], answer: String::new(), remarks })
+    Ok(Decided {
+        files: vec![Block { path: test.impl_file.clone(), content }],
+        answer: String::new(),
+        remarks,
+    })
 }
 
-/// A test file from an answer.
+/// Extracts a test file from an answer.
 pub(super) fn test(scene: &Scene<'_>, answer: &str) -> Result<Decided, String> {
     let test = scene.assignment.current.as_ref().ok_or("no behaviour is chosen")?;
     let (language, mut remarks) = (scene.language(), Vec::new());
     let texts = programs(language, answer, &mut remarks)?;
     let function = convention::function(scene, &test.description);
-    let has_test = |text: &str| syntax::items(language, &test.test_file, text).iter().any(|item| item.is_test);
+    let has_test =
+        |text: &str| syntax::items(language, &test.test_file, text).iter().any(|item| item.is_test);
     let with_tests: Vec<&String> = texts.iter().filter(|text| has_test(text)).collect();
     let text = match (with_tests.as_slice(), texts.as_slice()) {
         ([only], _) => (*only).clone(),
-        ([], [only]) => {
-            wrapped(language, only, function.as_deref(), &mut remarks).ok_or("there is no test in the answer")?
-        }
+        ([], [only]) => wrapped(language, only, function.as_deref(), &mut remarks)
+            .ok_or("there is no test in the answer")?,
         ([], _) => return Err("there is no test in the answer".to_owned()),
         _ => return Err("several tests in several blocks".to_owned()),
     };
@@ -77,31 +86,45 @@ pub(super) fn test(scene: &Scene<'_>, answer: &str) -> Result<Decided, String> {
     let now = (scene.look)(&test.test_file).filter(|text| !text.trim().is_empty());
     let content = now.map_or_else(|| text.clone(), |now| prompt::added(&now, &text));
     let content = format!("{}\n", content.trim());
-    Ok(Decided { files: vec![Block { path: test.test_file.clone(), content }], answer: String::new(), remarks })
+    Ok(Decided {
+        files: vec![Block { path: test.test_file.clone(), content }],
+        answer: String::new(),
+        remarks,
+    })
 }
 
-/// The names that the tests take from the code file: what the code has to define.
+/// The names that the tests import from the code file and that the code has to define.
 pub(super) fn wanted(scene: &Scene<'_>) -> Vec<String> {
     let Some(test) = &scene.assignment.current else { return Vec::new() };
     let text = (scene.look)(&test.test_file).unwrap_or_default();
-    let stem = test.impl_file.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
+    let stem = test
+        .impl_file
+        .rsplit('/')
+        .next()
+        .and_then(|name| name.split('.').next())
+        .unwrap_or_default();
     let is_ours = |import: &syntax::Import| {
-        let last = import
-            .module
-            .rsplit(['/', '.', ':'])
-            .find(|part| !part.is_empty() && Language::of_path(&format!("x.{part}")) == Language::Other);
+        let last = import.module.rsplit(['/', '.', ':']).find(|part| {
+            !part.is_empty() && Language::of_path(&format!("x.{part}")) == Language::Other
+        });
         last == Some(stem) || stem == "lib"
     };
     let imports = syntax::imports(scene.language(), &text).into_iter().filter(is_ours);
-    let mut names: Vec<String> =
-        imports.flat_map(|import| import.names).filter(|name| name != "*" && name != "default").collect();
+    let mut names: Vec<String> = imports
+        .flat_map(|import| import.names)
+        .filter(|name| name != "*" && name != "default")
+        .collect();
     names.sort();
     names.dedup();
     names
 }
 
-/// Every text of the answer that is a program of the language.
-fn programs(language: Language, answer: &str, remarks: &mut Vec<String>) -> Result<Vec<String>, String> {
+/// All texts of the answer that are valid programs of the language.
+fn programs(
+    language: Language,
+    answer: &str,
+    remarks: &mut Vec<String>,
+) -> Result<Vec<String>, String> {
     let fences = fences(answer);
     if fences.is_empty() {
         if syntax::parses(language, answer) {
@@ -112,15 +135,23 @@ fn programs(language: Language, answer: &str, remarks: &mut Vec<String>) -> Resu
     }
     let all = fences.len();
     if fences.iter().any(|fence| !fence.closed) {
-        remarks.push("the last code fence does not end: its code goes to the end of the answer".to_owned());
+        remarks.push(
+            "the last code fence does not end: its code goes to the end of the answer".to_owned(),
+        );
     }
-    let good: Vec<String> =
-        fences.into_iter().map(|fence| fence.text).filter(|text| syntax::parses(language, text)).collect();
+    let good: Vec<String> = fences
+        .into_iter()
+        .map(|fence| fence.text)
+        .filter(|text| syntax::parses(language, text))
+        .collect();
     match good.len() {
         0 => Err("the code of the answer cannot be read".to_owned()),
         count => {
             if count < all {
-                remarks.push(format!("left out {} blocks that are not code of the project", all - count));
+                remarks.push(format!(
+                    "left out {} blocks that are not code of the project",
+                    all - count
+                ));
             }
             Ok(good)
         }
@@ -138,7 +169,9 @@ fn fences(answer: &str) -> Vec<Fence> {
     for line in answer.lines() {
         let is_fence = line.trim_start().starts_with("```");
         match &mut open {
-            Some(_) if is_fence => found.extend(open.take().map(|text| Fence { text, closed: true })),
+            Some(_) if is_fence => {
+                found.extend(open.take().map(|text| Fence { text, closed: true }));
+            }
             Some(text) => {
                 text.push_str(line);
                 text.push('\n');
@@ -152,7 +185,7 @@ fn fences(answer: &str) -> Vec<Fence> {
     found
 }
 
-/// The code without tests, examples of use, and an import of itself.
+/// The code without tests, usage examples, and an import of itself.
 fn without_tests(
     language: Language,
     test_file: &str,
@@ -161,15 +194,21 @@ fn without_tests(
     remarks: &mut Vec<String>,
 ) -> String {
     let tests: Vec<Range<usize>> = outermost(
-        syntax::items(language, test_file, text).into_iter().filter(|item| item.is_test).map(|item| item.span),
+        syntax::items(language, test_file, text)
+            .into_iter()
+            .filter(|item| item.is_test)
+            .map(|item| item.span),
     );
     let used = syntax::loose(language, text);
-    let stem = impl_file.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
+    let stem =
+        impl_file.rsplit('/').next().and_then(|name| name.split('.').next()).unwrap_or_default();
     let own = syntax::imports(language, text)
         .into_iter()
         .filter(|import| import.module.rsplit(['/', '.', ':']).next() == Some(stem));
     let own: Vec<Range<usize>> = own.filter_map(|import| line(text, import.line)).collect();
-    for (spans, what) in [(&tests, "tests"), (&used, "examples of use"), (&own, "an import of itself")] {
+    for (spans, what) in
+        [(&tests, "tests"), (&used, "examples of use"), (&own, "an import of itself")]
+    {
         if !spans.is_empty() {
             remarks.push(format!("took {what} out of the code"));
         }
@@ -177,11 +216,21 @@ fn without_tests(
     cut(text, tests.into_iter().chain(used).chain(own).collect())
 }
 
-/// The test without the function that it is about: that is not there yet.
-fn without_code(language: Language, test_file: &str, function: &str, text: &str, remarks: &mut Vec<String>) -> String {
+/// The test without the function under test, which is written later.
+fn without_code(
+    language: Language,
+    test_file: &str,
+    function: &str,
+    text: &str,
+    remarks: &mut Vec<String>,
+) -> String {
     let items = syntax::items(language, test_file, text);
-    let code =
-        outermost(items.into_iter().filter(|item| !item.is_test && is_function(item, function)).map(|item| item.span));
+    let code = outermost(
+        items
+            .into_iter()
+            .filter(|item| !item.is_test && is_function(item, function))
+            .map(|item| item.span),
+    );
     if code.is_empty() {
         return text.to_owned();
     }
@@ -189,17 +238,24 @@ fn without_code(language: Language, test_file: &str, function: &str, text: &str,
     cut(text, code)
 }
 
-/// Assertions alone are a test without a name.
-fn wrapped(language: Language, text: &str, function: Option<&str>, remarks: &mut Vec<String>) -> Option<String> {
-    let checks: Vec<&str> = syntax::loose(language, text).into_iter().filter_map(|span| text.get(span)).collect();
-    let checks: Vec<&str> = checks.into_iter().filter(|check| check.starts_with("assert")).collect();
+/// Wraps bare assertions into a test.
+fn wrapped(
+    language: Language,
+    text: &str,
+    function: Option<&str>,
+    remarks: &mut Vec<String>,
+) -> Option<String> {
+    let checks: Vec<&str> =
+        syntax::loose(language, text).into_iter().filter_map(|span| text.get(span)).collect();
+    let checks: Vec<&str> =
+        checks.into_iter().filter(|check| check.starts_with("assert")).collect();
     (language == Language::Python && !checks.is_empty()).then(|| {
         remarks.push("put the assertions of the answer into a test".to_owned());
         format!("def test_{}():\n    {}\n", function.unwrap_or("behaviour"), checks.join("\n    "))
     })
 }
 
-/// The test with the import that the project's files need, in place of one from elsewhere.
+/// The test with the right import in place of a wrong one.
 fn imported(
     scene: &Scene<'_>,
     test_file: &str,
@@ -208,10 +264,13 @@ fn imported(
     text: String,
     remarks: &mut Vec<String>,
 ) -> String {
-    let Some(header) = convention::header(scene, test_file, impl_file, function) else { return text };
+    let Some(header) = convention::header(scene, test_file, impl_file, function) else {
+        return text;
+    };
     let known = (scene.look)(test_file).unwrap_or_default();
     let has = |line: &str| text.lines().chain(known.lines()).any(|there| there.trim() == line);
-    let missing: Vec<&str> = header.lines().filter(|line| !line.trim().is_empty() && !has(line)).collect();
+    let missing: Vec<&str> =
+        header.lines().filter(|line| !line.trim().is_empty() && !has(line)).collect();
     if missing.is_empty() {
         return text;
     }
@@ -222,18 +281,25 @@ fn imported(
     format!("{}\n{}", missing.join("\n"), cut(&text, wrong))
 }
 
-/// A file with the items of the answer in place of its own; what the answer leaves out stays.
-fn with_the_rest(language: Language, path: &str, now: &str, answer: &str) -> (String, Option<String>) {
+/// A file with its items replaced by those of the answer; other items stay.
+fn with_the_rest(
+    language: Language,
+    path: &str,
+    now: &str,
+    answer: &str,
+) -> (String, Option<String>) {
     let new = syntax::items(language, path, answer);
     let old = syntax::items(language, path, now);
     let outer: Vec<Range<usize>> = outermost(old.iter().map(|item| item.span.clone()));
-    let left_out =
-        old.iter().filter(|item| outer.contains(&item.span) && !new.iter().any(|other| other.name == item.name));
+    let left_out = old.iter().filter(|item| {
+        outer.contains(&item.span) && !new.iter().any(|other| other.name == item.name)
+    });
     let left_out: Vec<&str> = left_out.filter_map(|item| now.get(item.span.clone())).collect();
     if left_out.is_empty() {
         return (answer.to_owned(), None);
     }
-    let remark = format!("kept {} definitions of {path} that the answer leaves out", left_out.len());
+    let remark =
+        format!("kept {} definitions of {path} that the answer leaves out", left_out.len());
     (format!("{}\n\n\n{}", answer.trim_end(), left_out.join("\n\n\n")), Some(remark))
 }
 
@@ -247,7 +313,7 @@ fn outermost(spans: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     kept
 }
 
-/// The place of a line, counted from 1, with its end.
+/// The range of a line, starting at 1, with its line end.
 fn line(text: &str, number: u32) -> Option<Range<usize>> {
     let before = usize::try_from(number).ok()?.checked_sub(1)?;
     let start: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
@@ -255,7 +321,7 @@ fn line(text: &str, number: u32) -> Option<Range<usize>> {
     Some(start..start + length)
 }
 
-/// The text without these places.
+/// The text without these ranges.
 fn cut(text: &str, mut spans: Vec<Range<usize>>) -> String {
     spans.sort_by_key(|span| span.start);
     let (mut kept, mut at) = (String::new(), 0);

@@ -1,33 +1,33 @@
-//! The ways of asking, in the order in which they are tried. The same words get the same answer from a small model, so
-//! that every further try asks in another way; the policy limits how many there are.
+//! The variants of a question, in order. A small model gives the same answer to the same prompt, so
+//! every retry asks differently. The policy limits the number of retries.
 
-/// Questions in one turn; then it is over, and what it left is judged.
+/// Maximum number of questions in one turn. After that, the turn ends and its result is judged.
 pub const ASKS_MAX: u32 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Way {
     /// Arguments and results, as JSON.
     Examples { warmth: f32 },
-    /// The results of examples, worked out without seeing the first ones.
+    /// The results of examples, computed without seeing the first ones.
     OnceMore,
-    /// Sentences: when something is so, then this follows.
+    /// Sentences: a condition and its outcome.
     Behaviours { warmth: f32 },
-    /// The test itself, below the lines that are given.
+    /// The test itself, below given lines.
     TestCode { shown: Shown, warmth: f32 },
-    /// The whole code file.
+    /// The complete code file.
     Code { shown: Shown, warmth: f32 },
 }
 
-/// What helps, beside the task.
+/// Additional information besides the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
     /// The files as they are.
     Files,
-    /// What was wrong with the last try: the failing lines only.
+    /// The failing lines of the last attempt.
     Failing,
-    /// A filled-in example of such an answer, and nothing of the last try.
+    /// A complete example of such an answer, and nothing of the last attempt.
     Filled,
-    /// One failing expectation alone.
+    /// A single failing expectation.
     One,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn implementing(tries: u32) -> Way {
     nth(&IMPLEMENTING, tries)
 }
 
-/// The last one is hot: asked again, it gives another answer.
+/// The last variant has a high temperature, so repeating it gives another answer.
 fn nth(ways: &[Way; 4], tries: u32) -> Way {
     let [first, second, third, last] = *ways;
     match tries {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_tries_in_a_row_ask_in_the_same_way_until_the_hot_one() {
+    fn consecutive_retries_differ_until_the_last_variant() {
         for ways in [planning, testing, implementing] {
             for tries in 0..3 {
                 assert_ne!(ways(tries), ways(tries + 1));

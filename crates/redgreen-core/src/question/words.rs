@@ -1,5 +1,5 @@
-//! The words of the questions, each part with its share of the room: a small model reads slowly, and forgets the middle
-//! of what is long.
+//! The text of the questions. Each part has a size limit: a small model reads slowly, and forgets
+//! the middle of long text.
 
 use std::fmt::Write as _;
 
@@ -13,20 +13,21 @@ use crate::steer::{self, USER_SAYS};
 use crate::syntax::Language;
 use crate::tool::digest;
 
-/// So much of the window is the question; the rest is for the answer, and for the server's own template.
+/// The share of the window for the question. The rest is for the answer and the server's own
+/// template.
 const QUESTION_SHARE: u64 = 6;
 const ANSWER_SHARE: u64 = 4;
-/// Tokens of a question, however large the window is.
+/// Maximum tokens of a question, however large the window is.
 const QUESTION_TOKENS_MAX: u64 = 4_000;
-/// Tokens of an answer: a file of some hundred lines.
+/// Maximum tokens of an answer: a file of some hundred lines.
 const ANSWER_TOKENS_MAX: u64 = 4_000;
 const BYTES_PER_TOKEN: u64 = 3;
-/// Of the bytes of a question, for what the user said on the way.
+/// The share of a question for the user's messages.
 const MESSAGES_SHARE: usize = 6;
 const EXAMPLES_WANTED: usize = 5;
 const FAILING_LINES_MAX: usize = 12;
 
-/// The question of this way.
+/// The question for this variant.
 pub(super) fn question(scene: &Scene<'_>, way: Way) -> Question {
     let bytes = bytes(scene);
     let (system, text, schema) = match way {
@@ -49,33 +50,51 @@ pub(super) fn once_more(scene: &Scene<'_>, doubted: Vec<Example>) -> Question {
     text.push_str("\nAnswer with JSON only, the results in this order: {\"results\": [ … ]}\n");
     let count = doubted.len();
     let list = json!({"type": "array", "minItems": count, "maxItems": count, "items": {}});
-    let schema = json!({"type": "object", "properties": {"results": list}, "required": ["results"]});
+    let schema =
+        json!({"type": "object", "properties": {"results": list}, "required": ["results"]});
     put(scene, Way::OnceMore, doubted, (system, text, Some(schema)))
 }
 
-fn put(scene: &Scene<'_>, way: Way, doubted: Vec<Example>, words: (String, String, Option<Value>)) -> Question {
+fn put(
+    scene: &Scene<'_>,
+    way: Way,
+    doubted: Vec<Example>,
+    words: (String, String, Option<Value>),
+) -> Question {
     let (system, text, schema) = words;
-    let max_tokens = u32::try_from((scene.window / ANSWER_SHARE).min(ANSWER_TOKENS_MAX)).unwrap_or(u32::MAX);
+    let max_tokens =
+        u32::try_from((scene.window / ANSWER_SHARE).min(ANSWER_TOKENS_MAX)).unwrap_or(u32::MAX);
     let schema = schema.filter(|_| scene.schemas);
-    Question { way, doubted, system, text: secret::cut(&text), schema, temperature: way.warmth(), max_tokens }
+    Question {
+        way,
+        doubted,
+        system,
+        text: secret::cut(&text),
+        schema,
+        temperature: way.warmth(),
+        max_tokens,
+    }
 }
 
-/// What a question may take.
+/// The size limit of a question.
 fn bytes(scene: &Scene<'_>) -> usize {
     let tokens = (scene.window / QUESTION_SHARE).min(QUESTION_TOKENS_MAX);
     usize::try_from(tokens * BYTES_PER_TOKEN).unwrap_or(usize::MAX)
 }
 
-/// The lines of the last refusal that say what is wrong.
+/// The lines of the last refusal that explain it.
 pub(super) fn failing(scene: &Scene<'_>) -> String {
     let message = scene.assignment.trouble.as_ref().map_or("", |trouble| trouble.message.trim());
     message.lines().take(FAILING_LINES_MAX).collect::<Vec<_>>().join("\n")
 }
 
 fn examples(scene: &Scene<'_>, bytes: usize) -> (String, String, Option<Value>) {
-    let system = "You write examples for tests: arguments and the exact result, as JSON.".to_owned();
+    let system =
+        "You write examples for tests: arguments and the exact result, as JSON.".to_owned();
     let mut text = wish(scene, bytes);
-    let Some((function, parameters)) = example::subject(scene) else { return behaviours(scene, bytes) };
+    let Some((function, parameters)) = example::subject(scene) else {
+        return behaviours(scene, bytes);
+    };
     let any: Map<String, Value> = parameters
         .iter()
         .map(String::as_str)
@@ -85,7 +104,8 @@ fn examples(scene: &Scene<'_>, bytes: usize) -> (String, String, Option<Value>) 
     let names: Vec<&String> = any.keys().collect();
     let one = json!({"type": "object", "properties": any, "required": names, "additionalProperties": false});
     let list = json!({"type": "array", "minItems": 3, "maxItems": EXAMPLES_WANTED, "items": one});
-    let schema = json!({"type": "object", "properties": {"examples": list}, "required": ["examples"]});
+    let schema =
+        json!({"type": "object", "properties": {"examples": list}, "required": ["examples"]});
     writeln!(
         text,
         "\nGive {EXAMPLES_WANTED} examples of {function} with values as small and simple as possible, so that each result is \
@@ -108,7 +128,8 @@ fn behaviours(scene: &Scene<'_>, bytes: usize) -> (String, String, Option<Value>
     let word = json!({"type": "string"});
     let one = json!({"type": "object", "properties": {"when": word, "then": word}, "required": ["when", "then"]});
     let list = json!({"type": "array", "minItems": 1, "maxItems": 4, "items": one});
-    let schema = json!({"type": "object", "properties": {"behaviours": list}, "required": ["behaviours"]});
+    let schema =
+        json!({"type": "object", "properties": {"behaviours": list}, "required": ["behaviours"]});
     (system, text, Some(schema))
 }
 
@@ -118,17 +139,29 @@ fn test_code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, 
     let system = format!("You write {name} tests. Answer with one code block and nothing else.");
     let mut text = wish(scene, bytes);
     let Some(test) = &scene.assignment.current else { return (system, text, None) };
-    writeln!(text, "\nWrite one test of this behaviour: {}", digest::head_and_tail(&test.description, bytes / 6)).ok();
+    writeln!(
+        text,
+        "\nWrite one test of this behaviour: {}",
+        digest::head_and_tail(&test.description, bytes / 6)
+    )
+    .ok();
     let function = convention::function(scene, &test.description);
-    let header =
-        function.as_ref().and_then(|function| convention::header(scene, &test.test_file, &test.impl_file, function));
+    let header = function
+        .as_ref()
+        .and_then(|function| convention::header(scene, &test.test_file, &test.impl_file, function));
     match shown {
         Shown::Files | Shown::One => {}
         Shown::Failing => {
-            writeln!(text, "\nThe last try was refused:\n{}", digest::head_and_tail(&failing(scene), bytes / 6)).ok();
+            writeln!(
+                text,
+                "\nThe last try was refused:\n{}",
+                digest::head_and_tail(&failing(scene), bytes / 6)
+            )
+            .ok();
         }
         Shown::Filled => {
-            writeln!(text, "\nSuch a test of another function:\n```\n{}\n```", filled(language)).ok();
+            writeln!(text, "\nSuch a test of another function:\n```\n{}\n```", filled(language))
+                .ok();
         }
     }
     if let Some(header) = header {
@@ -147,15 +180,23 @@ fn code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, Optio
     let Some(test) = &scene.assignment.current else { return (system, text, None) };
     let tests = (scene.look)(&test.test_file).unwrap_or_default();
     let now = (scene.look)(&test.impl_file).filter(|text| !text.trim().is_empty());
-    let fence =
-        |text: &str, share: usize| format!("```\n{}\n```", digest::head_and_tail(text.trim_end(), bytes / share));
+    let fence = |text: &str, share: usize| {
+        format!("```\n{}\n```", digest::head_and_tail(text.trim_end(), bytes / share))
+    };
     match shown {
         Shown::Files | Shown::Failing | Shown::Filled => {
-            writeln!(text, "\nThese tests have to pass ({}):\n{}", test.test_file, fence(&tests, 4)).ok();
+            writeln!(
+                text,
+                "\nThese tests have to pass ({}):\n{}",
+                test.test_file,
+                fence(&tests, 4)
+            )
+            .ok();
         }
         Shown::One => {
             let failing = failing(scene);
-            writeln!(text, "\nThis has to hold:\n{}", digest::head_and_tail(&failing, bytes / 4)).ok();
+            writeln!(text, "\nThis has to hold:\n{}", digest::head_and_tail(&failing, bytes / 4))
+                .ok();
         }
     }
     match (shown, now) {
@@ -167,14 +208,20 @@ fn code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, Optio
     match shown {
         Shown::Files | Shown::One => {}
         Shown::Failing => {
-            writeln!(text, "\nIt was refused:\n{}", digest::head_and_tail(&failing(scene), bytes / 6)).ok();
+            writeln!(
+                text,
+                "\nIt was refused:\n{}",
+                digest::head_and_tail(&failing(scene), bytes / 6)
+            )
+            .ok();
         }
         Shown::Filled => {
             text.push_str("\nIn comments at the top of the file, first work out one of the tests step by step.\n");
         }
     }
     let wanted = repair::wanted(scene);
-    let names = if wanted.is_empty() { String::new() } else { format!(" with {}", wanted.join(", ")) };
+    let names =
+        if wanted.is_empty() { String::new() } else { format!(" with {}", wanted.join(", ")) };
     writeln!(
         text,
         "\nWrite the whole file {}{names}: for every input, not only for those of the tests. No tests in it.",
@@ -184,12 +231,13 @@ fn code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, Optio
     (system, text, None)
 }
 
-/// What the user wants.
+/// The request and the user's messages.
 fn wish(scene: &Scene<'_>, bytes: usize) -> String {
     let mut text = request(scene, bytes);
-    // What the user said last counts most, and there is little room.
+    // The user's latest messages count most, and space is limited.
     if let Some(messages) = steer::shown(&scene.assignment.messages) {
-        writeln!(text, "{USER_SAYS}\n{}", digest::head_and_tail(&messages, bytes / MESSAGES_SHARE)).ok();
+        writeln!(text, "{USER_SAYS}\n{}", digest::head_and_tail(&messages, bytes / MESSAGES_SHARE))
+            .ok();
     }
     text
 }
@@ -210,11 +258,13 @@ fn name_of(language: Language) -> &'static str {
     }
 }
 
-/// A test as the language's frameworks have it.
+/// A sample test in the usual style of the language.
 fn filled(language: Language) -> &'static str {
     match language {
         Language::Python => "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3",
-        Language::Rust => "use calc::add;\n\n#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}",
+        Language::Rust => {
+            "use calc::add;\n\n#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}"
+        }
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             "import { add } from \"./calc\";\n\ntest(\"adds\", () => {\n  expect(add(1, 2)).toBe(3);\n});"
         }

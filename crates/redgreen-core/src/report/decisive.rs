@@ -1,7 +1,7 @@
-//! The lines that say why a program did not do its work. They stand before the trace at the end of what it printed, or
-//! in its middle, where nobody looks.
+//! Finds the lines that explain why a program failed. They are often before the trace at the end of
+//! the output, or in its middle.
 
-/// How a line that names a trouble begins, without blanks and pytest's `E`.
+/// Starts of a line that names a problem, without blanks and pytest's `E`.
 const STARTS: &[&str] = &[
     "error",
     "fatal",
@@ -22,7 +22,7 @@ const STARTS: &[&str] = &[
     "undefined reference",
     "assertion",
 ];
-/// What a line says that names one.
+/// Parts of a line that names a problem.
 const WORDS: &[&str] = &[
     "error: ",
     "error:",
@@ -40,14 +40,21 @@ const WORDS: &[&str] = &[
     "connection refused",
     "command not found",
 ];
-/// How the lines of a trace begin, and those that only say that something went before them failed.
-const TRACE: &[&str] =
-    &["at ", "make: ***", "make[", "traceback (most recent", "npm error a complete log", "node.js v"];
+/// Starts of lines in a trace, and of lines that only say that an earlier step failed.
+const TRACE: &[&str] = &[
+    "at ",
+    "make: ***",
+    "make[",
+    "traceback (most recent",
+    "npm error a complete log",
+    "node.js v",
+];
 const LINE_CHARS_MAX: usize = 300;
 
-/// At most so many lines, in the order in which they were printed; the end of the text where none stands out.
+/// At most `lines_max` lines, in the original order; the end of the text if no line stands out.
 pub fn decisive(text: &str, lines_max: usize) -> Vec<String> {
-    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> =
+        text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
     let mut found: Vec<&str> = Vec::new();
     for line in &lines {
         if names_a_trouble(line) && !found.iter().any(|known| known.trim() == line.trim()) {
@@ -59,7 +66,7 @@ pub fn decisive(text: &str, lines_max: usize) -> Vec<String> {
         let plain: Vec<&str> = plain.collect();
         found = plain.into_iter().rev().take(lines_max).rev().collect();
     }
-    // The first says what went wrong, the last what came of it.
+    // The first lines name the cause, the last its effect.
     if found.len() > lines_max {
         let rest = found.split_off(found.len() - lines_max / 2);
         found.truncate(lines_max - lines_max / 2);
@@ -72,10 +79,13 @@ fn names_a_trouble(line: &str) -> bool {
     if is_of_a_trace(line) {
         return false;
     }
-    let plain = line.trim_start().strip_prefix("E ").unwrap_or(line).trim_start().to_ascii_lowercase();
+    let plain =
+        line.trim_start().strip_prefix("E ").unwrap_or(line).trim_start().to_ascii_lowercase();
     let class = plain.split([':', ' ']).next().unwrap_or_default();
     let is_class = class.ends_with("error") || class.ends_with("exception");
-    is_class || STARTS.iter().any(|start| plain.starts_with(start)) || WORDS.iter().any(|word| plain.contains(word))
+    is_class
+        || STARTS.iter().any(|start| plain.starts_with(start))
+        || WORDS.iter().any(|word| plain.contains(word))
 }
 
 fn is_of_a_trace(line: &str) -> bool {
@@ -88,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_that_says_why_is_found() {
+    fn finds_the_line_with_the_cause() {
         for (text, expected) in [
             (
                 "file:///p/cac.js:404\n    throw new CACError(`x`)\n    ^\nCACError: Unknown option `--foo`\n    at Object.a (/p:1:2)\n    at b (/p:3:4)\n\nNode.js v20.1.0\n",

@@ -1,4 +1,4 @@
-//! What is odd about a run of the tests as a whole.
+//! Irregularities of a test run as a whole.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,38 +10,41 @@ pub enum Flag {
     DuplicateId,
     Stale,
     ExitCodeContradicts,
-    /// The run ended by exit 0 without a word about its end.
+    /// The run exited with 0 without reporting its end.
     NoFinish,
     /// A planned test has no result.
     ResultMissing,
-    /// A result came for a test that was never started: something wrote it that is not the runner.
+    /// A result for a test that never started: something other than the runner wrote it.
     ResultWithoutRun,
-    /// A file that was run as a test file and held none.
+    /// A file ran as a test file and had no tests.
     FileWithoutTests,
-    /// Nothing but the exit code was there to go by.
+    /// The exit code is the only result.
     ExitCodeAlone,
-    /// Two records of the same run tell different stories: something wrote results that is not the runner.
+    /// Two reports of the same run contradict each other: something other than the runner wrote
+    /// results.
     SourcesDisagree,
-    /// The runner itself stopped, by its own exit code: it was interrupted, or failed on an error of its own.
+    /// The runner stopped by its own exit code: it was interrupted, or failed internally.
     RunnerStopped,
 }
 
 impl Flag {
-    /// What it means, for a person.
+    /// The explanation for users.
     pub fn words(self) -> &'static str {
         match self {
             Self::Focused => "some tests are marked to run alone, so the others did not run",
-            Self::Flaky => "a test passed only when it was tried again",
+            Self::Flaky => "a test passed only after a retry",
             Self::DuplicateId => "several tests have the same name",
             Self::Stale => "the report is older than this run",
             Self::ExitCodeContradicts => "the exit code and the report disagree",
-            Self::NoFinish => "the runner ended with exit code 0 and did not say that it was done",
-            Self::ResultMissing => "a test that was planned has no result",
-            Self::ResultWithoutRun => "a result came for a test that was never started",
+            Self::NoFinish => "the runner exited with 0 but did not report its end",
+            Self::ResultMissing => "a planned test has no result",
+            Self::ResultWithoutRun => "a test that never started has a result",
             Self::FileWithoutTests => "a test file has no tests",
             Self::ExitCodeAlone => "only the exit code is known: the command names no tests",
-            Self::SourcesDisagree => "two records of this run disagree",
-            Self::RunnerStopped => "the runner stopped by itself: it was interrupted, or failed internally",
+            Self::SourcesDisagree => "two reports of this run disagree",
+            Self::RunnerStopped => {
+                "the runner stopped early: it was interrupted, or failed internally"
+            }
         }
     }
 }

@@ -1,25 +1,25 @@
-//! Texts without the folders of this machine. Where a test ran is nobody's business: a path of the project is told from
-//! the project's root, so that the same failure reads the same wherever and whenever it is seen.
+//! Removes this machine's folders from texts. Project paths become relative to the project root, so
+//! that the same failure reads the same on every machine.
 
 use super::Report;
 
-/// Folders, and what they are called in a text.
+/// Folders and their replacements.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
-    /// The longest first: one may be inside another.
+    /// The longest first: a folder can be inside another.
     known: Vec<(String, &'static str)>,
 }
 
 impl Places {
-    /// The project's root, by every name it has.
+    /// All paths of the project root.
     pub fn of<'a>(roots: impl IntoIterator<Item = &'a str>) -> Self {
         roots.into_iter().fold(Self::default(), |places, root| places.and(root, ROOT))
     }
 
-    /// Another folder, by a name that stays the same.
+    /// Another folder, with a stable name.
     pub fn and(mut self, folder: &str, name: &'static str) -> Self {
         let folder = folder.trim_end_matches('/');
-        // The root of the file system is nobody's own.
+        // Never replace the root of the file system.
         if folder.len() > 1 && !self.known.iter().any(|(known, _)| known == folder) {
             self.known.push((folder.to_owned(), name));
             self.known.sort_by_key(|(folder, _)| std::cmp::Reverse(folder.len()));
@@ -27,7 +27,7 @@ impl Places {
         self
     }
 
-    /// The text with none of the folders in it.
+    /// The text without these folders.
     pub fn out_of(&self, text: &str) -> String {
         self.known.iter().fold(text.to_owned(), |text, (folder, name)| {
             if text.contains(folder.as_str()) { replaced(&text, folder, name) } else { text }
@@ -42,16 +42,20 @@ impl Places {
 }
 
 impl Report {
-    /// Takes the folders out of all that is told. A test's id is left alone: it is what the runner knows it by.
+    /// Removes the folders from all texts. Test ids stay, because the runner needs them.
     pub fn without(&mut self, places: &Places) {
-        let of_tests = self.tests.iter_mut().flat_map(|test| [&mut test.file, &mut test.message]).flatten();
-        let of_errors = self.load_errors.iter_mut().flat_map(|error| error.file.iter_mut().chain([&mut error.message]));
+        let of_tests =
+            self.tests.iter_mut().flat_map(|test| [&mut test.file, &mut test.message]).flatten();
+        let of_errors = self
+            .load_errors
+            .iter_mut()
+            .flat_map(|error| error.file.iter_mut().chain([&mut error.message]));
         let rest = self.errors_outside.iter_mut().chain([&mut self.output_tail, &mut self.command]);
         of_tests.chain(of_errors).chain(rest).for_each(|text| places.clean(text));
     }
 }
 
-/// The name of the project's root: paths in it are told without one.
+/// The project root is replaced by nothing, so its paths become relative.
 const ROOT: &str = "";
 const FILE_URL: &str = "file://";
 
@@ -61,7 +65,7 @@ fn replaced(text: &str, folder: &str, name: &str) -> String {
     while let Some((before, after)) = rest.split_once(folder) {
         rest = after;
         told.push_str(before);
-        // What goes before it may be an option (`-I`), or more of the path.
+        // An option (`-I`) or more of the path can precede it.
         let prefix = told.rsplit(|letter| !is_of_path(letter)).next().unwrap_or_default();
         let begins = !prefix.contains('/') || told.ends_with(FILE_URL);
         let ends = !after.starts_with(|next: char| is_of_path(next) && next != '/');
@@ -71,7 +75,9 @@ fn replaced(text: &str, folder: &str, name: &str) -> String {
         }
         told.truncate(told.strip_suffix(FILE_URL).map_or(told.len(), str::len));
         match after.strip_prefix('/') {
-            Some(below) if name == ROOT && !below.is_empty() && !below.starts_with('/') => rest = below,
+            Some(below) if name == ROOT && !below.is_empty() && !below.starts_with('/') => {
+                rest = below;
+            }
             _ if name == ROOT => told.push('.'),
             _ => told.push_str(name),
         }
@@ -80,7 +86,7 @@ fn replaced(text: &str, folder: &str, name: &str) -> String {
     told
 }
 
-/// Whether a path may go on with this letter.
+/// Whether a path can continue with this character.
 fn is_of_path(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '/' | '_' | '-' | '.' | '~' | '+')
 }
@@ -91,8 +97,10 @@ mod tests {
     use crate::report::{LoadError, LoadErrorKind, Stage, Status, Test};
 
     #[test]
-    fn paths_are_told_from_the_root() {
-        let places = Places::of(["/w/0/tree", "/w/0/tree"]).and("/w/0/tmp", "$TMPDIR").and("/w/0/tree/b/", "$B");
+    fn paths_are_relative_to_the_root() {
+        let places = Places::of(["/w/0/tree", "/w/0/tree"])
+            .and("/w/0/tmp", "$TMPDIR")
+            .and("/w/0/tree/b/", "$B");
         for (text, told) in [
             ("no path", "no path"),
             ("'/w/0/tree/tests/test_a.py'.", "'tests/test_a.py'."),
@@ -114,10 +122,15 @@ mod tests {
     }
 
     #[test]
-    fn all_that_a_report_tells_is_clean() {
+    fn cleans_all_texts_of_a_report() {
         let text = || "/w/tree/a.py".to_owned();
-        let mut report = Report { output_tail: text(), errors_outside: vec![text()], ..Report::default() };
-        report.tests = vec![Test { file: Some(text()), message: Some(text()), ..Test::new(text(), Status::Failed) }];
+        let mut report =
+            Report { output_tail: text(), errors_outside: vec![text()], ..Report::default() };
+        report.tests = vec![Test {
+            file: Some(text()),
+            message: Some(text()),
+            ..Test::new(text(), Status::Failed)
+        }];
         report.load_errors = vec![LoadError {
             stage: Stage::Collect,
             file: Some(text()),
@@ -128,6 +141,10 @@ mod tests {
         }];
         report.without(&Places::of(["/w/tree"]));
         let told = serde_json::to_string(&report).unwrap();
-        assert_eq!((told.matches("/w/tree").count(), told.matches("a.py").count()), (1, 7), "{told}");
+        assert_eq!(
+            (told.matches("/w/tree").count(), told.matches("a.py").count()),
+            (1, 7),
+            "{told}"
+        );
     }
 }

@@ -1,22 +1,24 @@
-//! A report without values that only the tests may know. An agent writes tests, and is told what they showed: without
-//! this, a test that prints its environment would tell it.
+//! Removes values that only the tests may know from a report. An agent writes tests and sees their
+//! results, so a test that prints its environment would reveal them.
 
 use super::Report;
 
-/// What stands where a value was.
+/// Replaces a value.
 const CUT: &str = "[redacted]";
 
 impl Report {
-    /// Cuts the values out of all that is told, ids included: a test can be named after one.
+    /// Removes the values from all texts, including ids: a test can be named after one.
     pub fn redact(&mut self, secrets: &[String]) {
-        // The longest first: one may be a part of another.
-        let mut secrets: Vec<&str> = secrets.iter().map(String::as_str).filter(|secret| !secret.is_empty()).collect();
+        // The longest first: a value can be part of another.
+        let mut secrets: Vec<&str> =
+            secrets.iter().map(String::as_str).filter(|secret| !secret.is_empty()).collect();
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         if secrets.is_empty() {
             return;
         }
         for test in &mut self.tests {
-            let texts = [&mut test.file, &mut test.message, &mut test.exception].into_iter().flatten();
+            let texts =
+                [&mut test.file, &mut test.message, &mut test.exception].into_iter().flatten();
             texts.chain([&mut test.id]).for_each(|text| cut(text, &secrets));
         }
         for error in &mut self.load_errors {
@@ -24,14 +26,19 @@ impl Report {
             texts.chain([&mut error.message]).for_each(|text| cut(text, &secrets));
         }
         let planned = self.planned.iter_mut().flatten();
-        let rest = self.errors_outside.iter_mut().chain(planned).chain([&mut self.output_tail, &mut self.command]);
+        let rest = self
+            .errors_outside
+            .iter_mut()
+            .chain(planned)
+            .chain([&mut self.output_tail, &mut self.command]);
         rest.for_each(|text| cut(text, &secrets));
     }
 }
 
 /// A text without the values.
 pub fn redacted(text: &str, secrets: &[String]) -> String {
-    let mut secrets: Vec<&str> = secrets.iter().map(String::as_str).filter(|secret| !secret.is_empty()).collect();
+    let mut secrets: Vec<&str> =
+        secrets.iter().map(String::as_str).filter(|secret| !secret.is_empty()).collect();
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     let mut text = text.to_owned();
     cut(&mut text, &secrets);
@@ -52,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_part_of_a_report_shows_the_value() {
+    fn no_part_of_a_report_contains_the_value() {
         let mut test = Test::new("test_a[pw-123]".to_owned(), Status::Failed);
         test.message = Some("assert 'pw-123' == 'pw-123-long'".to_owned());
         let mut report = Report {

@@ -1,18 +1,18 @@
-//! Test ids that hold the time, an address or a random name, and so differ from run to run: they are given the name that
-//! an earlier run had for them, or every verdict would miss one test and find another.
+//! Test ids with a time, an address or a random name differ between runs. They get the id of an
+//! earlier run; otherwise every verdict would miss one test and find a new one.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::Report;
 
-/// Fewer digits are a number that somebody wrote.
+/// Shorter numbers are literals in the source.
 const ADDRESS_DIGITS_MIN: usize = 6;
-/// Seconds since 1970 have ten.
+/// Seconds since 1970 have ten digits.
 const STAMP_DIGITS_MIN: usize = 10;
 /// Hexadecimal digits between the dashes of a UUID.
 const UUID: [usize; 5] = [8, 4, 4, 4, 12];
 
-/// Gives tests of `after` the ids that `before` has for them, where both differ in nothing but what changes by itself.
+/// Gives tests of `after` the ids in `before` if they differ only in volatile parts.
 pub fn align(before: &Report, after: &mut Report) {
     let present: HashSet<String> = after.tests.iter().map(|test| test.id.clone()).collect();
     let mut waiting: HashMap<String, VecDeque<&str>> = HashMap::new();
@@ -39,7 +39,7 @@ pub fn align(before: &Report, after: &mut Report) {
     }
 }
 
-/// The id with a mark in place of what changes by itself; `None` where nothing does.
+/// The id with a mark in place of volatile parts; `None` if there are none.
 fn form(id: &str) -> Option<String> {
     let (mut out, mut found) = (String::new(), false);
     let mut rest = id;
@@ -59,18 +59,21 @@ fn form(id: &str) -> Option<String> {
     found.then_some(out)
 }
 
-/// How much of the beginning of a text is an address, a UUID, a date, a time or a time stamp.
+/// The length of an address, a UUID, a date, a time or a time stamp at the start of a text.
 fn changing(text: &str) -> usize {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let hexadecimal = |text: &str| text.bytes().take_while(u8::is_ascii_hexdigit).count();
     let after = |at: usize| text.get(at..).unwrap_or_default();
-    if let Some(address) = text.strip_prefix("0x").map(hexadecimal).filter(|count| *count >= ADDRESS_DIGITS_MIN) {
+    if let Some(address) =
+        text.strip_prefix("0x").map(hexadecimal).filter(|count| *count >= ADDRESS_DIGITS_MIN)
+    {
         return 2 + address;
     }
     let mut at = 0;
     let uuid = UUID.iter().enumerate().all(|(part, length)| {
         let dash = usize::from(part > 0);
-        let fits = (dash == 0 || after(at).starts_with('-')) && hexadecimal(after(at + dash)) == *length;
+        let fits =
+            (dash == 0 || after(at).starts_with('-')) && hexadecimal(after(at + dash)) == *length;
         at += dash + length;
         fits
     });
@@ -93,8 +96,9 @@ fn changing(text: &str) -> usize {
         }
         at
     };
-    let fraction =
-        |at: usize| after(at).strip_prefix('.').map_or(0, |rest| digits(rest) + usize::from(digits(rest) > 0));
+    let fraction = |at: usize| {
+        after(at).strip_prefix('.').map_or(0, |rest| digits(rest) + usize::from(digits(rest) > 0))
+    };
     let date = groups(&[(4, '-'), (2, '-'), (2, ' ')]);
     let clock = |at: usize| {
         let text = after(at);
@@ -134,7 +138,7 @@ mod tests {
     use crate::report::{Status, Test};
 
     #[test]
-    fn what_changes_by_itself_is_found() {
+    fn finds_volatile_parts() {
         for (one, other) in [
             ("a[<object at 0x7f3a2b4c5d6e>]", "a[<object at 0x55d0c0ffee00>]"),
             ("a[2026-11-17T10:31:05.123]", "a[2026-11-17T10:32:07.9]"),
@@ -146,13 +150,15 @@ mod tests {
             assert!(form(one).is_some(), "{one}");
             assert_eq!(form(one), form(other), "{one} {other}");
         }
-        for id in ["a[1-2]", "a[0xff]", "a[case-123]", "a[v1.2.3]", "tests/test_a.py::test_12345678901x"] {
+        for id in
+            ["a[1-2]", "a[0xff]", "a[case-123]", "a[v1.2.3]", "tests/test_a.py::test_12345678901x"]
+        {
             assert!(form(id).is_none() || id.contains("12345678901"), "{id}");
         }
     }
 
     #[test]
-    fn a_test_keeps_the_id_it_had() {
+    fn tests_keep_their_earlier_id() {
         let report = |ids: &[&str]| Report {
             tests: ids.iter().map(|id| Test::new(*id, Status::Passed)).collect(),
             ..Report::default()

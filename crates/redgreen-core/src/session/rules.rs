@@ -1,4 +1,4 @@
-//! What the judge holds against changed files as a fact, before any test runs: what an edit may not do now.
+//! Objections of the judge that are certain before any test runs: edits that are not allowed now.
 
 use crate::change::{self, Change, ChangedPath, Class, Kind};
 use crate::framework::{FRAMEWORKS, Framework};
@@ -9,7 +9,7 @@ use crate::verdict::{Code, Reason};
 
 use super::{Stage, Touched};
 
-/// A file before and after; `None` where it is not there.
+/// A file before and after; `None` if it does not exist.
 #[derive(Clone, Copy, Debug)]
 pub struct FileChange<'a> {
     pub path: &'a str,
@@ -17,16 +17,16 @@ pub struct FileChange<'a> {
     pub new: New<'a>,
 }
 
-/// What an edit makes of a file.
+/// The result of an edit.
 #[derive(Clone, Copy, Debug)]
 pub enum New<'a> {
     Text(&'a str),
     Gone,
-    /// Nobody can tell before it is done.
+    /// Not known before the edit is done.
     Unknown,
 }
 
-/// Where hosts keep the settings that have them call redgreen.
+/// Settings files of hosts that call redgreen through hooks.
 const HOOK_FILES: &[&str] = &[
     ".claude/settings.json",
     ".claude/settings.local.json",
@@ -37,16 +37,17 @@ const HOOK_FILES: &[&str] = &[
     ".cursor/hooks.json",
     ".opencode/plugin/redgreen.js",
 ];
-/// What they say there.
+/// The text of such a call.
 const HOOK_CALL: &str = "redgreen";
 
-/// The frameworks by their names; every one where none is known.
+/// The frameworks with these names, or all if none is known.
 pub fn frameworks(names: &[String]) -> Vec<&'static Framework> {
-    let known: Vec<&Framework> = FRAMEWORKS.iter().filter(|row| names.iter().any(|name| *name == row.name)).collect();
+    let known: Vec<&Framework> =
+        FRAMEWORKS.iter().filter(|row| names.iter().any(|name| *name == row.name)).collect();
     if known.is_empty() { FRAMEWORKS.iter().collect() } else { known }
 }
 
-/// Whether the text of the accepted file decides what an edit of it is.
+/// Whether the accepted text of a file decides what an edit of it means.
 pub fn needs_old_text(stage: &Stage, path: &str, frameworks: &[&Framework]) -> bool {
     is_hook_file(path)
         || match (stage, change::classify(path, frameworks)) {
@@ -56,17 +57,23 @@ pub fn needs_old_text(stage: &Stage, path: &str, frameworks: &[&Framework]) -> b
         }
 }
 
-/// Whether what an edit of a path does depends on the other files of the project: runners load it by itself.
+/// Whether the effect of an edit depends on other files of the project, because runners load this
+/// file automatically.
 pub fn needs_paths(path: &str) -> bool {
     path.ends_with("conftest.py") || path.split('/').any(|part| part == "__mocks__")
 }
 
-/// What the judge would hold against the change of one file; empty means that it may go ahead. `known` are the files of
-/// the accepted tree, where [`needs_paths`] asks for them.
-pub fn objections(stage: &Stage, changed: FileChange<'_>, frameworks: &[&Framework], known: &[&str]) -> Vec<Reason> {
+/// The judge's objections to the change of one file; empty if it is allowed. `known` are the files
+/// of the accepted tree, if [`needs_paths`] requires them.
+pub fn objections(
+    stage: &Stage,
+    changed: FileChange<'_>,
+    frameworks: &[&Framework],
+    known: &[&str],
+) -> Vec<Reason> {
     let phase = match stage {
         Stage::Green { .. } => JudgedPhase::Green,
-        // A test that is to fail may need a stub or another form of the code: that is for the verdict to tell.
+        // A failing test may need a stub or a changed signature; the verdict decides about that.
         Stage::Open => JudgedPhase::Refactor,
     };
     let FileChange { path, old, new } = changed;
@@ -86,14 +93,15 @@ pub fn objections(stage: &Stage, changed: FileChange<'_>, frameworks: &[&Framewo
         return unhooked(path, before, text);
     }
     let mut class = change::classify(path, frameworks);
-    let is_readable = matches!(new, New::Text(_)) && before.len().max(text.len()) <= SOURCE_BYTES_MAX;
+    let is_readable =
+        matches!(new, New::Text(_)) && before.len().max(text.len()) <= SOURCE_BYTES_MAX;
     if is_readable && change::needs_a_look(phase.into(), class, kind) {
         class = change::look_closer(phase.into(), class, path, before, text);
     }
     let change = Change { paths: vec![ChangedPath { path: path.to_owned(), kind, class }] };
     let mut reasons = reports::facts(phase, &change);
     if class == Class::Manifest && !matches!(new, New::Unknown) {
-        reasons.extend(change::manifest_ruling(phase.into(), path, before, text));
+        reasons.extend(change::manifest_ruling(phase.into(), path, before, text, frameworks));
     }
     let read = |_: &str| matches!(new, New::Text(_)).then(|| text.to_owned());
     reasons.extend(change::hooks_added(phase.into(), &change, known, read));
@@ -105,54 +113,68 @@ pub fn objections(stage: &Stage, changed: FileChange<'_>, frameworks: &[&Framewo
     reasons
 }
 
-/// Says which tests an edit changes.
+/// Names the tests that an edit changes.
 fn name_items(reason: &mut Reason, path: &str, old: &str, new: &str) {
     let language = Language::of_path(path);
-    let changed = syntax::test_block_frozen(language, path, old, new).into_iter().filter_map(|change| match change {
-        ItemChange::Removed(old) => Some(format!("{} is gone", old.name)),
-        ItemChange::Changed { old, .. } | ItemChange::Weakened { old, .. } => Some(format!("{} differs", old.name)),
-        ItemChange::Added(_) | ItemChange::Renamed { .. } => None,
-    });
+    let changed =
+        syntax::test_block_frozen(language, path, old, new).into_iter().filter_map(|change| {
+            match change {
+                ItemChange::Removed(old) => Some(format!("{} was removed", old.name)),
+                ItemChange::Changed { old, .. } | ItemChange::Weakened { old, .. } => {
+                    Some(format!("{} changed", old.name))
+                }
+                ItemChange::Added(_) | ItemChange::Renamed { .. } => None,
+            }
+        });
     let changed: Vec<String> = changed.take(NAMED_MAX).collect();
     if !changed.is_empty() {
         reason.sentence = format!("{}: {}", reason.sentence, changed.join(", "));
     }
 }
 
-/// So many changed tests are named.
+/// Maximum number of changed tests to name.
 const NAMED_MAX: usize = 3;
 
-/// Whether a host keeps there that it calls redgreen.
+/// Whether a host's settings file can call redgreen.
 pub fn is_hook_file(path: &str) -> bool {
     HOOK_FILES.contains(&path)
 }
 
-/// Settings that had a host call redgreen have to go on doing so.
+/// Settings that call redgreen have to keep doing so.
 fn unhooked(path: &str, old: &str, new: &str) -> Vec<Reason> {
     let calls = |text: &str| text.matches(HOOK_CALL).count();
     if calls(new) >= calls(old) {
         return Vec::new();
     }
-    let sentence = format!("{path} would call redgreen less often than before");
+    let sentence = format!("{path} would call redgreen less often");
     vec![Reason::new(Code::GreenConfigChanged, sentence).place(Some(path), None)]
 }
 
-/// What a changed file is to the question as what the candidate is judged; the class is that of RED.
+/// What a changed file contributes to the choice of the phase; the class is that of RED.
 pub fn touched(changed: &ChangedPath, old: Option<&str>, new: Option<&str>) -> Touched {
     let path = changed.path.as_str();
     let language = Language::of_path(path);
     let (before, after) = (old.unwrap_or_default(), new.unwrap_or_default());
     match changed.class {
         Class::Test | Class::MoreTests | Class::Snapshot => {
-            // Where no syntax is read, or a file cannot be, a changed test file may hold a new test.
+            // If the language has no parser, or the file cannot be read, a changed test file may
+            // contain a new test.
             let is_read = language != Language::Other && (old.is_some() || new.is_some());
-            let adds_tests =
-                if is_read { adds_items(language, path, before, after) } else { changed.kind != Kind::Deleted };
-            Touched { adds_tests: adds_tests && !is_data(path, language), changes_tests: true, code: false }
+            let adds_tests = if is_read {
+                adds_items(language, path, before, after)
+            } else {
+                changed.kind != Kind::Deleted
+            };
+            Touched {
+                adds_tests: adds_tests && !is_data(path, language),
+                changes_tests: true,
+                code: false,
+            }
         }
         Class::Mixed => {
             let items = syntax::test_block_frozen(language, path, before, after);
-            let adds_tests = items.iter().any(|item| matches!(item, ItemChange::Added(added) if added.is_test));
+            let adds_tests =
+                items.iter().any(|item| matches!(item, ItemChange::Added(added) if added.is_test));
             let code = match syntax::tests_over(language, path, after, before) {
                 Some(only_tests) => !syntax::only_reformatted(language, &only_tests, after),
                 None => !syntax::only_reformatted(language, before, after),
@@ -161,9 +183,11 @@ pub fn touched(changed: &ChangedPath, old: Option<&str>, new: Option<&str>) -> T
             Touched { adds_tests, changes_tests: !items.is_empty(), code }
         }
         Class::Implementation | Class::Submodule => Touched { code: true, ..Touched::default() },
-        Class::Stub | Class::RunnerConfig | Class::Manifest | Class::Documentation | Class::TestList => {
-            Touched::default()
-        }
+        Class::Stub
+        | Class::RunnerConfig
+        | Class::Manifest
+        | Class::Documentation
+        | Class::TestList => Touched::default(),
     }
 }
 
@@ -172,7 +196,7 @@ fn adds_items(language: Language, path: &str, old: &str, new: &str) -> bool {
     items.iter().any(|item| matches!(item, ItemChange::Added(added) if added.is_test))
 }
 
-/// Data that tests read is no test.
+/// Test data is not a test.
 fn is_data(path: &str, language: Language) -> bool {
     language == Language::Other && reports::is_data(path)
 }

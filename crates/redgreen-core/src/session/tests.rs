@@ -1,4 +1,4 @@
-//! A session as rows: what was touched, what was ruled, where it stands.
+//! Tests for a session: touched files, verdicts and the resulting state.
 
 use super::*;
 
@@ -13,11 +13,14 @@ fn rule(session: &mut Session, phase: JudgedPhase, decision: Decision, tree: &st
 }
 
 #[test]
-fn only_an_accepted_verdict_moves_it() {
+fn only_an_accepted_verdict_advances_the_session() {
     let mut session = session();
     for decision in [Decision::Refused, Decision::Undecided] {
         rule(&mut session, JudgedPhase::Red, decision, "t1");
-        assert_eq!((session.stage.clone(), session.accepted.as_str(), session.cycle), (Stage::Open, "t0", 1));
+        assert_eq!(
+            (session.stage.clone(), session.accepted.as_str(), session.cycle),
+            (Stage::Open, "t0", 1)
+        );
     }
     rule(&mut session, JudgedPhase::Red, Decision::Accepted, "t1");
     assert_eq!(session.stage, Stage::Green { targets: vec!["t::adds".to_owned()] });
@@ -25,47 +28,57 @@ fn only_an_accepted_verdict_moves_it() {
     assert_eq!((session.phase(), session.accepted.as_str()), (Phase::Green, "t1"));
     rule(&mut session, JudgedPhase::Green, Decision::Accepted, "t2");
     rule(&mut session, JudgedPhase::Refactor, Decision::Accepted, "t3");
-    assert_eq!((session.stage.clone(), session.accepted.as_str(), session.cycle), (Stage::Open, "t3", 2));
+    assert_eq!(
+        (session.stage.clone(), session.accepted.as_str(), session.cycle),
+        (Stage::Open, "t3", 2)
+    );
 }
 
 #[test]
-fn what_was_accepted_can_be_undone_step_by_step() {
+fn accepted_steps_can_be_undone_one_by_one() {
     let mut session = session();
     rule(&mut session, JudgedPhase::Red, Decision::Accepted, "t1");
     rule(&mut session, JudgedPhase::Green, Decision::Accepted, "t2");
     assert_eq!(session.undo().unwrap().phase, JudgedPhase::Green);
-    assert_eq!((session.phase(), session.accepted.as_str(), session.cycle), (Phase::Green, "t1", 1));
+    assert_eq!(
+        (session.phase(), session.accepted.as_str(), session.cycle),
+        (Phase::Green, "t1", 1)
+    );
     assert_eq!(session.undo().unwrap().phase, JudgedPhase::Red);
     assert_eq!((session.phase(), session.accepted.as_str()), (Phase::Red, "t0"));
     assert_eq!(session.undo(), None);
 }
 
 #[test]
-fn a_dropped_test_leads_to_before_its_red() {
+fn dropping_a_test_returns_to_before_its_red() {
     let mut session = session();
     rule(&mut session, JudgedPhase::Refactor, Decision::Accepted, "t1");
     rule(&mut session, JudgedPhase::Red, Decision::Accepted, "t2");
     session.dispute = Some(Dispute { why: "wrong".to_owned(), test: None, at: 0 });
     assert_eq!(session.standing(&Oid::named("t2")), Standing::Disputed);
     assert_eq!(session.drop_red().unwrap().phase, JudgedPhase::Red);
-    assert_eq!((session.accepted.as_str(), &session.stage, &session.dispute), ("t1", &Stage::Open, &None));
+    assert_eq!(
+        (session.accepted.as_str(), &session.stage, &session.dispute),
+        ("t1", &Stage::Open, &None)
+    );
     assert_eq!(session.drop_red(), None);
 }
 
 #[test]
-fn stops_are_not_blocked_for_ever() {
+fn stops_are_not_blocked_forever() {
     let mut session = session();
     let same = Oid::named("t1");
     let blocked = (0..10).take_while(|_| session.blocks_stop(&same)).count();
     assert_eq!(blocked, usize::try_from(BLOCKS_MAX).unwrap());
-    let more = (0..20).filter(|round| session.blocks_stop(&Oid::named(&format!("n{round}")))).count();
+    let more =
+        (0..20).filter(|round| session.blocks_stop(&Oid::named(&format!("n{round}")))).count();
     assert_eq!(blocked + more, usize::try_from(BLOCKS_IN_ALL_MAX).unwrap());
     rule(&mut session, JudgedPhase::Red, Decision::Accepted, "t2");
-    assert!(session.blocks_stop(&Oid::named("t3")), "an accepted step begins a new count");
+    assert!(session.blocks_stop(&Oid::named("t3")), "an accepted step resets the count");
 }
 
 #[test]
-fn what_a_candidate_touches_decides_what_it_is_judged_as() {
+fn the_changes_of_a_candidate_decide_its_phase() {
     let (red, green, refactor) = (JudgedPhase::Red, JudgedPhase::Green, JudgedPhase::Refactor);
     let owed = Stage::Green { targets: Vec::new() };
     for (stage, adds_tests, changes_tests, code, phase) in [
@@ -84,7 +97,7 @@ fn what_a_candidate_touches_decides_what_it_is_judged_as() {
 }
 
 #[test]
-fn where_nothing_fails_or_something_turns_green_it_is_judged_as_that() {
+fn a_refused_candidate_is_judged_as_its_likely_phase() {
     let (red, green, refactor) = (JudgedPhase::Red, JudgedPhase::Green, JudgedPhase::Refactor);
     for (phase, code, codes, expected) in [
         (red, false, &[Code::RedPasses][..], Some(refactor)),
@@ -113,7 +126,7 @@ fn files_are_proven_owed_or_unproven() {
 }
 
 #[test]
-fn a_record_that_somebody_else_wrote_is_read_or_refused() {
+fn reads_or_rejects_a_foreign_record() {
     let mut session = session();
     session.accepted = Oid::default();
     session.committed = Oid::default();

@@ -1,4 +1,4 @@
-//! The recovery table: what follows when an agent fails or its work is not accepted.
+//! The recovery table: what follows if an agent fails or its work is refused.
 
 use super::{Acceptance, Attempt, Best, Covering, NextTry, Reverting, Situation, Stage, State};
 use crate::agent::{Failure, Trouble};
@@ -9,7 +9,7 @@ use crate::policy::Policy;
 use crate::verdict::{Code, Reason, Verdict};
 
 impl State {
-    /// Why the last try of the phase under way came to nothing.
+    /// Why the last attempt of the current phase failed.
     pub fn last_trouble(&self) -> Option<&Trouble> {
         match &self.situation {
             Situation::Working { attempt, .. } => attempt.trouble.as_ref(),
@@ -26,11 +26,11 @@ impl State {
         }
     }
 
-    /// The try that follows the one that just failed or was refused. A person is asked without a limit, so there is none
-    /// to tell.
+    /// The attempt after a failed or refused one. A person has no limit, so there is none to show.
     pub fn next_try(&self) -> Option<NextTry> {
         let Situation::Working { phase, attempt, stage } = &self.situation else { return None };
-        let pause_ms = stage.pause_before_asking().filter(|_| !attempt.human && attempt.trouble.is_some())?;
+        let pause_ms =
+            stage.pause_before_asking().filter(|_| !attempt.human && attempt.trouble.is_some())?;
         let (policy, was_refused) = (&self.run.policy, attempt.trouble == attempt.refused);
         let retries = (attempt.retries, policy.retries_max.saturating_add(1));
         let (used, of) = match phase {
@@ -67,10 +67,17 @@ impl State {
                 attempt.retries -= 1;
                 attempt.tree.clone_from(tree);
                 attempt.trouble = Some(Trouble {
-                    message: format!("an earlier turn was cut short, and its edits are there: {}", trouble.message),
+                    message: format!(
+                        "an earlier turn was cut short, and its edits are there: {}",
+                        trouble.message
+                    ),
                     kind: trouble.kind,
                 });
-                return Situation::Working { phase, attempt, stage: Stage::Spent { what: trouble.message } };
+                return Situation::Working {
+                    phase,
+                    attempt,
+                    stage: Stage::Spent { what: trouble.message },
+                };
             }
         };
         if attempt.retries > self.run.policy.retries_max {
@@ -81,8 +88,8 @@ impl State {
         Situation::Working { phase, attempt, stage }
     }
 
-    /// A person's turn that did not come to its end: their files stay, and they are asked again. Where nobody answers
-    /// again and again, the run is left until somebody resumes it.
+    /// A person's turn that did not finish: their files stay, and they are asked again. After
+    /// repeated silence the run stops until someone resumes it.
     pub(super) fn person_stopped(
         &self,
         phase: Phase,
@@ -104,14 +111,22 @@ impl State {
         Situation::Working { phase, attempt, stage }
     }
 
-    /// A person is told why, and goes on from what they wrote: nothing is rolled back, and no limit ends it.
+    /// A person sees the reason and continues from their own work: nothing is rolled back, and
+    /// there is no limit.
     fn refused_person(phase: Phase, mut attempt: Attempt) -> Situation {
-        let tries = if phase == Phase::Green { &mut attempt.iteration } else { &mut attempt.retries };
+        let tries =
+            if phase == Phase::Green { &mut attempt.iteration } else { &mut attempt.retries };
         *tries = tries.saturating_add(1);
         Situation::Working { phase, attempt, stage: Stage::Asking }
     }
 
-    pub(super) fn refused(&self, phase: Phase, mut attempt: Attempt, verdict: &Verdict, at: i64) -> Situation {
+    pub(super) fn refused(
+        &self,
+        phase: Phase,
+        mut attempt: Attempt,
+        verdict: &Verdict,
+        at: i64,
+    ) -> Situation {
         let trouble = told(verdict);
         attempt.trouble = Some(trouble.clone());
         attempt.refused = Some(trouble.clone());
@@ -134,7 +149,8 @@ impl State {
                     return self.gave_up(phase, attempt, trouble, &holds, at);
                 }
                 let head = &self.progress.head.tree;
-                let pausing = Stage::Pausing { ms: self.run.policy.pause_ms(attempt.retries, None) };
+                let pausing =
+                    Stage::Pausing { ms: self.run.policy.pause_ms(attempt.retries, None) };
                 let roll_back = match phase {
                     Phase::Plan | Phase::Complete => {
                         verdict.reasons.iter().any(|reason| reason.code == Code::PlanTouchesCode)
@@ -142,13 +158,14 @@ impl State {
                     Phase::Red => verdict.standing.is_none(),
                     Phase::Green | Phase::Refactor => true,
                 };
-                let stage = if roll_back { restored(head, &attempt.tree, pausing) } else { pausing };
+                let stage =
+                    if roll_back { restored(head, &attempt.tree, pausing) } else { pausing };
                 Situation::Working { phase, attempt, stage }
             }
         }
     }
 
-    /// GREEN keeps the agent's edits while they get better, and goes back to the best state when they do not.
+    /// GREEN keeps the agent's edits while they improve, and otherwise returns to the best state.
     pub(super) fn refused_green(
         &self,
         mut attempt: Attempt,
@@ -159,7 +176,8 @@ impl State {
         let policy = &self.run.policy;
         attempt.iteration += 1;
         attempt.notice(verdict);
-        let used_up = (attempt.iteration >= policy.iterations_max).then(|| used_up(attempt.iteration));
+        let used_up =
+            (attempt.iteration >= policy.iterations_max).then(|| used_up(attempt.iteration));
         if let Some(why) = attempt.stuck(policy).or(used_up) {
             trouble.message = format!("{why}\n{}", trouble.message);
             let holds = attempt.tree.clone();
@@ -174,11 +192,15 @@ impl State {
             return Situation::Working { phase: Phase::Green, attempt, stage };
         }
         let best = attempt.best.as_ref();
-        let worse = verdict.standing.is_none_or(|standing| best.is_some_and(|best| standing < best.standing));
-        let better = |best: &Best| verdict.standing.is_some_and(|standing| standing > best.standing);
-        // Code that does not build says little of how good it is; what it lacks is told, and the edits stay.
-        let unbuilt =
-            verdict.standing.is_some() && verdict.reasons.iter().any(|reason| reason.code == Code::GreenDoesNotCompile);
+        let worse = verdict
+            .standing
+            .is_none_or(|standing| best.is_some_and(|best| standing < best.standing));
+        let better =
+            |best: &Best| verdict.standing.is_some_and(|standing| standing > best.standing);
+        // Code that does not build says little about its quality. Report what is missing, and keep
+        // the edits.
+        let unbuilt = verdict.standing.is_some()
+            && verdict.reasons.iter().any(|reason| reason.code == Code::GreenDoesNotCompile);
         let stage = match best {
             Some(best) if unbuilt && !better(best) => Stage::Diagnosing,
             Some(best) if worse => restored(&best.tree, &attempt.tree, Stage::Diagnosing),
@@ -192,7 +214,8 @@ impl State {
         Situation::Working { phase: Phase::Green, attempt, stage }
     }
 
-    /// The code passes, and the tests reach too little of it: the test agent is asked for more, not the coder.
+    /// The code passes, but the tests cover too little: ask the test agent for more tests, not the
+    /// implementer.
     pub(super) fn uncovered(
         &self,
         mut attempt: Attempt,
@@ -214,9 +237,16 @@ impl State {
         Situation::Working { phase: Phase::Green, attempt, stage: Stage::Asking }
     }
 
-    /// A refactoring that does not come off leaves the green code; every other phase is taken back and halts the run.
-    /// `holds` is what the worktree was left with.
-    pub(super) fn gave_up(&self, phase: Phase, attempt: Attempt, trouble: Trouble, holds: &Oid, at: i64) -> Situation {
+    /// A failed refactoring keeps the green code. Every other phase is rolled back and halts the
+    /// run. `holds` is the current worktree.
+    pub(super) fn gave_up(
+        &self,
+        phase: Phase,
+        attempt: Attempt,
+        trouble: Trouble,
+        holds: &Oid,
+        at: i64,
+    ) -> Situation {
         if phase != Phase::Refactor {
             return Situation::Reverting { phase, attempt, trouble, stage: Reverting::Restoring };
         }
@@ -240,7 +270,7 @@ impl State {
 }
 
 impl Stage {
-    /// In milliseconds, where the agent is asked next.
+    /// The pause in milliseconds, if an agent is asked next.
     fn pause_before_asking(&self) -> Option<u64> {
         match self {
             Stage::Pausing { ms } => Some(*ms),
@@ -278,16 +308,28 @@ impl Attempt {
 
     pub(super) fn stuck(&self, policy: &Policy) -> Option<String> {
         if self.repeats >= policy.repeats_max {
-            return Some(format!("the agent is stuck: it came back with the same code {} times", self.repeats));
+            return Some(format!(
+                "the agent is stuck: it came back with the same code {} times",
+                self.repeats
+            ));
         }
         (self.same_failures >= policy.same_failures_max && self.iteration < policy.iterations_max)
-            .then(|| format!("the agent is stuck: the same failures {} times in a row", self.same_failures))
+            .then(|| {
+                format!(
+                    "the agent is stuck: the same failures {} times in a row",
+                    self.same_failures
+                )
+            })
     }
 }
 
-/// Goes back to `wanted` first, when the worktree holds something else.
+/// Restores `wanted` first if the worktree has different contents.
 pub(super) fn restored(wanted: &Oid, holds: &Oid, then: Stage) -> Stage {
-    if wanted == holds { then } else { Stage::Restoring { tree: wanted.clone(), then: Box::new(then) } }
+    if wanted == holds {
+        then
+    } else {
+        Stage::Restoring { tree: wanted.clone(), then: Box::new(then) }
+    }
 }
 
 fn used_up(iterations: u32) -> String {

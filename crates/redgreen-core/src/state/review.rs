@@ -1,5 +1,6 @@
-//! Commits that a person added to the run's branch. They are part of the run: judged one by one, oldest first, by the rules
-//! of the phases, and then the run goes on from the last of them. Refused ones stop it, and stay where they are.
+//! Commits that a person added to the run's branch. They are part of the run: they are judged one
+//! by one, oldest first, by the rules of the phases, and the run continues from the last one.
+//! Refused commits stop the run and stay on the branch.
 
 use super::{Progress, Situation, State, Waypoint};
 use crate::agent::Trouble;
@@ -9,23 +10,24 @@ use crate::names::Oid;
 use crate::phase::Phase;
 use crate::verdict::{Decision, Verdict};
 
-/// Why a run stops at them.
+/// The reason if a run stops because of a refused commit.
 pub const REFUSED: &str = "branch.refused";
-/// Why a run stops where they end with a test that fails.
+/// The reason if a run stops because the commits end with a failing test.
 pub const STILL_RED: &str = "branch.still_red";
 
 /// Commits under review.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Review {
-    /// Those that are not judged yet, oldest first.
+    /// Commits that are not judged yet, oldest first.
     pub commits: Vec<Mark>,
-    /// What was under way, merged with the last of them; `None` where that cannot be merged.
+    /// The work in progress, merged with the last commit; `None` if it cannot be merged.
     pub work: Option<Oid>,
-    /// Where the run stood.
+    /// The situation of the run before.
     pub before: Situation,
-    /// What is accepted of them so far. It becomes the run's own when all of them are.
+    /// The progress with the commits accepted so far. It replaces the run's own when all are
+    /// accepted.
     pub progress: Progress,
-    /// The last of RED and GREEN among them.
+    /// The last RED or GREEN among them.
     pub turned: Option<Phase>,
     pub stage: Reviewing,
 }
@@ -46,7 +48,7 @@ impl State {
     pub(super) fn human_committed(&mut self, commits: &[Mark], work: Option<&Oid>) -> Option<()> {
         let open = match &self.situation {
             Situation::Working { .. } | Situation::Merging { .. } => self.left.is_none(),
-            // Before the suite was seen there is nothing to compare with.
+            // Before the first test run there is nothing to compare with.
             Situation::Measuring { .. }
             | Situation::Unmeasurable { .. }
             | Situation::Reverting { .. }
@@ -80,7 +82,9 @@ impl State {
                         word(verdict),
                         verdict.sentences()
                     );
-                    return Some(self.stop_at(review, Trouble { kind: REFUSED.to_owned(), message }));
+                    return Some(
+                        self.stop_at(review, Trouble { kind: REFUSED.to_owned(), message }),
+                    );
                 }
                 let mark = review.commits.remove(0);
                 review.take_in(&mark, *phase, verdict, report.as_ref());
@@ -92,12 +96,14 @@ impl State {
                         "the commits on the run's branch end with tests that fail: {}",
                         review.progress.targets.join(", ")
                     );
-                    return Some(self.stop_at(review, Trouble { kind: STILL_RED.to_owned(), message }));
+                    return Some(
+                        self.stop_at(review, Trouble { kind: STILL_RED.to_owned(), message }),
+                    );
                 }
                 review.stage = Reviewing::Noting;
                 match review.progress.handoff {
                     Some(_) => Some(Situation::Reviewing(Box::new(review))),
-                    // There was no note yet, and there is none to move.
+                    // There was no note yet, so none has to move.
                     None => Some(self.go_on(review)),
                 }
             }
@@ -109,7 +115,7 @@ impl State {
         }
     }
 
-    /// After a resume the branch is looked at anew: refused commits may be gone, or have got company.
+    /// After a resume, the branch is read again: refused commits may be gone, or there may be more.
     pub(super) fn resume_review(&mut self, review: Review) {
         self.situation = match review.stage {
             Reviewing::Refused { .. } => review.before,
@@ -123,7 +129,8 @@ impl State {
         self.prepared = false;
         match review.before {
             Situation::Merging { manner } => {
-                self.trail.push(Waypoint { progress: self.progress.clone(), next: Phase::Complete });
+                self.trail
+                    .push(Waypoint { progress: self.progress.clone(), next: Phase::Complete });
                 Situation::Merging { manner }
             }
             Situation::Working { attempt: attempted, .. } => {
@@ -138,7 +145,7 @@ impl State {
                 }
                 situation
             }
-            // Nowhere else is the branch looked at.
+            // The branch is not read in other situations.
             before @ (Situation::Measuring { .. }
             | Situation::Unmeasurable { .. }
             | Situation::Reverting { .. }
@@ -162,7 +169,7 @@ impl State {
 }
 
 impl Review {
-    /// The note of the last phase, for the commit that the run stands at from now on.
+    /// The note of the last phase, for the commit from which the run continues.
     pub(crate) fn note(&self) -> Option<Handoff> {
         let mut handoff = self.progress.handoff.clone()?;
         if self.next() != self.before.phase() {
@@ -195,12 +202,12 @@ impl Review {
         }
     }
 
-    /// Tests that fail are somebody's business in RED and GREEN only.
+    /// Failing tests are expected only in RED and GREEN.
     fn is_left_red(&self) -> bool {
         self.turned == Some(Phase::Red) && !matches!(self.before.phase(), Phase::Red | Phase::Green)
     }
 
-    /// A person may have done what the phase is about.
+    /// The next phase: the person may have done the work of the current one.
     fn next(&self) -> Phase {
         match (self.before.phase(), self.turned) {
             (Phase::Red | Phase::Green, Some(Phase::Red)) => Phase::Green,

@@ -1,4 +1,5 @@
-//! What a user tells a run on its way: words, another plan, a pause between phases and what they made of it.
+//! What a user tells a running run: messages, another plan, a pause between phases and edits during
+//! it.
 
 use super::{Situation, Stage, State, Waypoint};
 use crate::agent::Trouble;
@@ -6,19 +7,22 @@ use crate::event::Outcome;
 use crate::names::Oid;
 use crate::phase::Phase;
 
-/// Why RED is asked again.
+/// The reason for another RED turn.
 pub const REJECTED: &str = "test.rejected";
 
-/// What the user told the run on its way.
+/// What the user told the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Steering {
-    /// Words for the agents, oldest first. Every later turn is told.
+    /// Messages for the agents, oldest first. Every later turn gets them.
     pub messages: Vec<String>,
-    /// The list as the user edited it, until planning was accepted with it.
+    /// The list as the user edited it, until planning with it is accepted.
     pub plan: Option<String>,
-    /// A planner has begun with that list.
+    /// A planner has started with that list.
     plan_shown: bool,
-    /// The files that brought all this: a crash between the journal and their removal makes none count twice.
+    /// The run pauses after the current phase.
+    pub pause: bool,
+    /// The ids of processed message files. After a crash between the journal entry and the file's
+    /// removal, no message counts twice.
     taken: Vec<String>,
 }
 
@@ -33,7 +37,7 @@ impl Steering {
         self.plan_shown = phase == Phase::Plan && self.plan.is_some();
     }
 
-    /// Planning was accepted. An edit that came after the planner's turn is for the next one.
+    /// Planning was accepted. An edit after the planner's turn is for the next planning.
     pub(super) fn planned(&mut self) {
         if self.plan_shown {
             self.plan = None;
@@ -42,17 +46,17 @@ impl Steering {
 }
 
 impl State {
-    /// The phase whose accepted or refused work a user may have changed by hand since the run stopped.
+    /// The phase whose accepted or refused work the user may have edited since the run stopped.
     pub fn editable(&self) -> Option<Phase> {
         match &self.situation {
-            // The plan has its own way: `redgreen plan`.
+            // Users edit the plan with `redgreen plan`.
             Situation::Paused { after: Phase::Plan, .. } => None,
             Situation::Paused { after, .. } => Some(*after),
-            Situation::Working { phase, attempt, stage: Stage::EditRefused { .. } | Stage::Doubting { .. } }
-                if attempt.edited =>
-            {
-                Some(*phase)
-            }
+            Situation::Working {
+                phase,
+                attempt,
+                stage: Stage::EditRefused { .. } | Stage::Doubting { .. },
+            } if attempt.edited => Some(*phase),
             Situation::Measuring { .. }
             | Situation::Unmeasurable { .. }
             | Situation::Working { .. }
@@ -66,21 +70,25 @@ impl State {
         }
     }
 
-    /// Where the run stood before it last began a phase.
+    /// The state before the run last started a phase.
     pub fn before(&self, phase: Phase) -> Option<&Waypoint> {
         self.trail.iter().rev().chain(&self.start).find(|waypoint| waypoint.next == phase)
     }
 
-    /// Where the run stood before the test of the cycle under way; `None` when that cycle has no accepted test.
+    /// The state before the test of the current cycle; `None` if the cycle has no accepted test.
     pub fn before_test(&self) -> Option<&Waypoint> {
         let is_after_red = match &self.situation {
             Situation::Paused { after, .. } => *after != Phase::Plan,
-            // What they made of an accepted test was refused.
+            // The user's edit of an accepted test was refused.
             Situation::Working { attempt, .. } if attempt.edited => true,
-            Situation::Working { phase, .. } | Situation::Reverting { phase, .. } | Situation::Halted { phase, .. } => {
+            Situation::Working { phase, .. }
+            | Situation::Reverting { phase, .. }
+            | Situation::Halted { phase, .. } => {
                 matches!(phase, Phase::Green | Phase::Refactor)
             }
-            Situation::Reviewing(review) => matches!(review.before.phase(), Phase::Green | Phase::Refactor),
+            Situation::Reviewing(review) => {
+                matches!(review.before.phase(), Phase::Green | Phase::Refactor)
+            }
             Situation::Measuring { .. }
             | Situation::Unmeasurable { .. }
             | Situation::Waiting { .. }
@@ -97,14 +105,20 @@ impl State {
         Some(())
     }
 
-    /// The open items are the user's from now on; planning goes on from the whole text.
+    pub(super) fn ask_pause(&mut self, id: &str) -> Option<()> {
+        self.take(id)?;
+        self.steering.pause = true;
+        Some(())
+    }
+
+    /// Replaces the open items with the user's; planning continues from the whole text.
     pub(super) fn edit_plan(&mut self, id: &str, text: &str, pending: &[String]) -> Option<()> {
         self.take(id)?;
         self.steering.plan = Some(text.to_owned());
         self.steering.plan_shown = false;
         self.progress.pending = pending.to_vec();
         if self.left.is_none() && matches!(self.situation, Situation::Waiting { .. }) {
-            self.situation = self.planning_anew();
+            self.situation = self.plan_again();
         }
         Some(())
     }
@@ -114,7 +128,9 @@ impl State {
             return None;
         }
         self.go_back_to(to)?;
-        self.steering.messages.push(format!("I rejected the test that was accepted for this: {message}"));
+        self.steering
+            .messages
+            .push(format!("I rejected the test that was accepted for this: {message}"));
         if let Situation::Working { attempt, .. } = &mut self.situation {
             let message = format!("the user rejected the test: {message}");
             attempt.trouble = Some(Trouble { kind: REJECTED.to_owned(), message });
@@ -126,7 +142,7 @@ impl State {
         if self.before(self.editable()?)?.progress.head.commit != *to {
             return None;
         }
-        // The tests beside an accepted RED are still withheld, and tried again.
+        // The tests of an accepted RED are still withheld and run again.
         let withheld = if let Situation::Working { attempt, .. } = &self.situation {
             attempt.withheld.clone()
         } else {
@@ -143,23 +159,26 @@ impl State {
         Some(())
     }
 
-    /// What comes after an accepted phase.
+    /// The situation after an accepted phase.
     pub(super) fn pausing(&self, after: Phase, next: Phase) -> Situation {
-        // Where nothing is left to do, the run waits for its approval anyway.
-        if next != Phase::Complete && self.run.policy.pause_after.contains(&after) {
+        // If nothing is left to do, the run waits for approval anyway.
+        let is_wanted = self.steering.pause || self.run.policy.pause_after.contains(&after);
+        if next != Phase::Complete && is_wanted {
             return Situation::Paused { after, next };
         }
         self.entering(next)
     }
 
-    /// Where a resumed run goes on that the user stopped on purpose, or that was done before they added to its plan.
-    /// A run that was killed before it could say that it pauses does so now.
+    /// The situation of a resumed run that the user paused, or that was done before they extended
+    /// its plan. A run that was killed before it could pause does so now.
     pub(super) fn after_pause(&mut self, left: Option<&Outcome>) -> Option<Situation> {
         let is_edited = self.steering.plan.is_some();
         let has_paused = matches!(left, Some(Outcome::Paused { .. }));
         match &self.situation {
-            Situation::Paused { after: Phase::Plan, .. } | Situation::Waiting { .. } if is_edited => {
-                Some(self.planning_anew())
+            Situation::Paused { after: Phase::Plan, .. } | Situation::Waiting { .. }
+                if is_edited =>
+            {
+                Some(self.plan_again())
             }
             Situation::Paused { next, .. } if has_paused => Some(self.entering(*next)),
             Situation::Paused { .. }
@@ -176,13 +195,13 @@ impl State {
         }
     }
 
-    fn planning_anew(&mut self) -> Situation {
+    fn plan_again(&mut self) -> Situation {
         self.progress.current = None;
         self.progress.more = self.run.brief.batch().is_some();
         self.entering(Phase::Plan)
     }
 
-    /// Back to an accepted commit, or to where the run started.
+    /// Returns to an accepted commit or to the start of the run.
     fn go_back_to(&mut self, to: &Oid) -> Option<()> {
         match &self.start {
             Some(start) if start.progress.head.commit == *to => {
@@ -202,7 +221,7 @@ impl State {
         self.prepared = false;
     }
 
-    /// A message counts once, and not in a run that is over.
+    /// A message counts once, and not after the end of a run.
     fn take(&mut self, id: &str) -> Option<()> {
         if self.steering.has(id) || self.is_over() {
             return None;

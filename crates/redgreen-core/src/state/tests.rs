@@ -1,8 +1,9 @@
-//! Every state a run can reach is walked (`walk`), and the stories a person cares about are rows (`rows`).
+//! `walk` visits all reachable states of a run; `rows` tests the important stories.
 
 use super::*;
 use crate::agent::{Cost, Failure, Turn};
 use crate::brief::Brief;
+use crate::event::Planning;
 use crate::names::{Branch, RunBranch, RunFile, RunId};
 use crate::policy::Policy;
 use crate::report::Counts;
@@ -11,6 +12,7 @@ use crate::verdict::{Code, Decision, Reason};
 
 mod batch;
 mod human;
+mod resumed;
 mod rows;
 mod steering;
 mod walk;
@@ -18,9 +20,9 @@ mod withheld;
 
 /// Tests that passed before the run.
 const PASSED: usize = 5;
-/// The run everything is about.
+/// The id of the run.
 const RUN: &str = "20261115-224849-k3x9";
-/// When everything happens.
+/// The time of all events.
 const AT: i64 = 1_700_000_000;
 
 fn run(policy: Policy, linters: &[&str]) -> Run {
@@ -50,7 +52,7 @@ fn kept() -> Kept {
     }
 }
 
-/// A file of the run that was written.
+/// A written file of the run.
 fn recorded(file: &str) -> Event {
     Event::Recorded { file: RunFile::parse(file).unwrap() }
 }
@@ -103,6 +105,7 @@ fn judged(phase: Phase, verdict: Verdict, planned: Option<Planning>) -> Event {
         test_file: None,
         withheld: None,
         joined: None,
+        unseen: None,
         took_ms: 0,
     }
 }
@@ -115,7 +118,7 @@ fn standing(kept: usize, reached: usize) -> Option<Standing> {
     Some(Standing { kept, reached })
 }
 
-/// The plan names this test, or says that nothing is left.
+/// A plan with this next test, or with nothing left.
 fn planning(next: Option<&str>) -> Planning {
     let test = |description: &str| TestCase {
         description: description.to_owned(),

@@ -1,4 +1,4 @@
-//! A phase from its question to its handoff, and the way back when its tries are used up.
+//! A phase from its first turn to its handoff, and the rollback when its attempts are used up.
 
 use super::recovery::{restored, told};
 use super::{Acceptance, Attempt, Refactoring, Reverting, Situation, Stage, State, Waypoint};
@@ -17,7 +17,19 @@ impl State {
         event: &Event,
         at: i64,
     ) -> Option<Situation> {
+        if !attempt.taken.is_empty() {
+            // Until all of the chosen attempt is taken over, nothing else happens.
+            let is_next = attempt.taken.first() == Some(event);
+            is_next.then(|| attempt.taken.remove(0))?;
+        }
         let stage = match (stage, event) {
+            (
+                Stage::Asking,
+                Event::Attempted { .. } | Event::Compared { .. } | Event::Chosen { .. },
+            ) => {
+                self.compete(phase, &mut attempt, event)?;
+                Stage::Asking
+            }
             (Stage::Pausing { .. }, Event::Paused) => Stage::Asking,
             (Stage::Asking, Event::Turned { role, turn, tree, human, list, withheld, .. })
                 if *role == attempt.role(phase) =>
@@ -32,11 +44,12 @@ impl State {
                         Stage::Judging { answer: answer.clone() }
                     }
                     Turn::Failed { failure, message } => {
-                        // An agent's turn keeps its edits only where the budget cut it short.
+                        // An agent's failed turn keeps its edits only if the budget ended it.
                         if *human || *failure == Failure::Budget {
                             attempt.withheld.clone_from(withheld);
                         }
-                        let trouble = Trouble { kind: failure.as_str().to_owned(), message: message.clone() };
+                        let trouble =
+                            Trouble { kind: failure.as_str().to_owned(), message: message.clone() };
                         attempt.trouble = Some(trouble.clone());
                         return Some(match human {
                             true => self.person_stopped(phase, attempt, *failure, trouble, tree),
@@ -47,7 +60,17 @@ impl State {
             }
             (
                 Stage::Judging { answer },
-                Event::Judged { phase: judged, verdict, report, planned, written, test_file, withheld, joined, .. },
+                Event::Judged {
+                    phase: judged,
+                    verdict,
+                    report,
+                    planned,
+                    written,
+                    test_file,
+                    withheld,
+                    joined,
+                    ..
+                },
             ) if *judged == phase => {
                 let acceptance = Acceptance {
                     tree: joined.as_ref().map_or(&attempt.tree, |joined| &joined.tree).clone(),
@@ -57,16 +80,20 @@ impl State {
                     written: *written,
                     test_file: test_file.clone(),
                     withheld: withheld.clone(),
-                    joined: joined.clone(),
+                    joined: joined.as_deref().cloned(),
                     at,
                 };
                 match verdict.decision {
-                    // Without it nobody knows what is next, and "nothing" would be taken for "done".
+                    // Without a plan the next test is unknown, and "nothing" would mean "done".
                     Decision::Accepted if phase == Phase::Plan && planned.is_none() => return None,
                     Decision::Accepted => self.lint_or_commit(phase, acceptance),
-                    Decision::Undecided if verdict.is_contest() => Stage::Contested { trouble: told(verdict) },
+                    Decision::Undecided if verdict.is_contest() => {
+                        Stage::Contested { trouble: told(verdict) }
+                    }
                     Decision::Undecided => Stage::Doubting { answer, trouble: told(verdict) },
-                    Decision::Refused if attempt.edited => Stage::EditRefused { trouble: told(verdict) },
+                    Decision::Refused if attempt.edited => {
+                        Stage::EditRefused { trouble: told(verdict) }
+                    }
                     Decision::Refused if verdict.lacks_coverage() => {
                         return Some(self.uncovered(attempt, verdict, report.as_ref(), at));
                     }
@@ -77,7 +104,8 @@ impl State {
                 if findings.is_empty() && criteria.is_empty() {
                     Stage::Committing { acceptance }
                 } else {
-                    let code = if phase == Phase::Green { Code::GreenLint } else { Code::RefactorLint };
+                    let code =
+                        if phase == Phase::Green { Code::GreenLint } else { Code::RefactorLint };
                     let found = findings.iter().map(|finding| Reason::new(code, finding));
                     let unmet = criteria.iter().map(|said| Reason::new(Code::TaskCriteria, said));
                     let mut verdict = Verdict::refused(found.chain(unmet).collect());
@@ -90,7 +118,7 @@ impl State {
                 }
             }
             (Stage::Restoring { tree, then }, Event::Restored { .. }) => {
-                // What is taken back takes the tests with it that were withheld beside it.
+                // A rollback also drops the tests that were withheld with the work.
                 if tree == self.progress.head.tree {
                     attempt.withheld = None;
                 }
@@ -99,7 +127,9 @@ impl State {
             }
             (Stage::Diagnosing, Event::Turned { role: Role::Diagnosis, turn, tree, .. }) => {
                 attempt.diagnosis = match turn {
-                    Turn::Done { answer } => Some(answer.clone()).filter(|answer| !answer.trim().is_empty()),
+                    Turn::Done { answer } => {
+                        Some(answer.clone()).filter(|answer| !answer.trim().is_empty())
+                    }
                     Turn::Failed { .. } => None,
                 };
                 restored(&attempt.tree, tree, Stage::Recording)
@@ -126,8 +156,14 @@ impl State {
         if lints { Stage::Linting { acceptance } } else { Stage::Committing { acceptance } }
     }
 
-    /// Takes an accepted commit into the progress; says which phase is next.
-    pub(super) fn settle(&mut self, phase: Phase, attempt: &Attempt, acceptance: &Acceptance, mark: &Mark) -> Phase {
+    /// Adds an accepted commit to the progress and returns the next phase.
+    pub(super) fn settle(
+        &mut self,
+        phase: Phase,
+        attempt: &Attempt,
+        acceptance: &Acceptance,
+        mark: &Mark,
+    ) -> Phase {
         let progress = &mut self.progress;
         progress.head = mark.clone();
         if let Some(report) = &acceptance.report {
@@ -139,7 +175,8 @@ impl State {
         match phase {
             Phase::Plan => {
                 if let Some(planning) = &acceptance.planning {
-                    // What the planner says is done is not asked: accepted cycles alone complete an item.
+                    // The planner's claims about done items do not count: only accepted cycles
+                    // complete an item.
                     progress.current.clone_from(&planning.next);
                     progress.pending.clone_from(&planning.pending);
                     progress.removed.extend(planning.removed.iter().cloned());
@@ -151,11 +188,13 @@ impl State {
             }
             Phase::Red => {
                 progress.targets.clone_from(&acceptance.verdict.targets);
-                // Journals of earlier versions do not say how many; each new failure is one at least.
+                // Journals of earlier versions do not have the number; each new failure is at least
+                // one test.
                 let failing = u64::try_from(acceptance.verdict.targets.len()).unwrap_or(u64::MAX);
-                progress.written = progress.written.saturating_add(acceptance.written.unwrap_or(failing));
+                progress.written =
+                    progress.written.saturating_add(acceptance.written.unwrap_or(failing));
                 progress.withheld.clone_from(&acceptance.withheld);
-                // Where all tests are written at once, nobody named their file before.
+                // If all tests are written at once, their file was not known before.
                 if let (Some(current), Some(file)) = (&mut progress.current, &acceptance.test_file)
                     && current.test_file.is_empty()
                 {
@@ -170,7 +209,9 @@ impl State {
                 progress.joined = progress.joined.saturating_add(joined);
                 Phase::Refactor
             }
-            Phase::Refactor | Phase::Complete if self.run.brief.batch().is_some() && !progress.more => {
+            Phase::Refactor | Phase::Complete
+                if self.run.brief.batch().is_some() && !progress.more =>
+            {
                 progress.completed = self.run.brief.case_names();
                 progress.pending.clear();
                 progress.targets.clear();
@@ -179,8 +220,10 @@ impl State {
             Phase::Refactor | Phase::Complete => {
                 if let Some(current) = &progress.current {
                     progress.completed.push(current.description.clone());
-                    // Of two items with the same words, one cycle is about one of them.
-                    if let Some(index) = progress.pending.iter().position(|item| *item == current.description) {
+                    // One cycle completes only one of two items with the same text.
+                    if let Some(index) =
+                        progress.pending.iter().position(|item| *item == current.description)
+                    {
                         progress.pending.remove(index);
                     }
                 }
@@ -190,8 +233,14 @@ impl State {
         }
     }
 
-    /// `seen` when the user made this change themselves, and so need not be asked about it.
-    pub(super) fn hand_over(&mut self, phase: Phase, next: Phase, handoff: &Handoff, seen: bool) -> Situation {
+    /// `seen` if the user made this change themselves, so there is no need to ask about it.
+    pub(super) fn hand_over(
+        &mut self,
+        phase: Phase,
+        next: Phase,
+        handoff: &Handoff,
+        seen: bool,
+    ) -> Situation {
         self.progress.handoff = Some(handoff.clone());
         if phase == Phase::Refactor {
             self.progress.cycle = self.progress.cycle.saturating_add(1);
@@ -215,8 +264,10 @@ impl State {
                 attempt.tree.clone_from(&self.progress.head.tree);
                 Reverting::Recording
             }
-            // The commit the run started from is the user's; the run's troubles are not noted on it.
-            (Reverting::Recording, Event::Recorded { .. }) if self.progress.handoff.is_some() => Reverting::Noting,
+            // The commit at the start of the run is the user's, so it gets no note about failures.
+            (Reverting::Recording, Event::Recorded { .. }) if self.progress.handoff.is_some() => {
+                Reverting::Noting
+            }
             (Reverting::Recording, Event::Recorded { .. }) => {
                 return Some(Situation::Halted { phase, retries, trouble });
             }

@@ -1,4 +1,4 @@
-//! What a new version of a file has that the old one had not.
+//! What a new version of a file adds.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use super::language::{Class, Language};
 use super::literal::{inside, literals};
 use super::tree::{Node, Tree};
 
-/// One value in common is chance.
+/// One common value may be a coincidence.
 const SHARED_MIN: usize = 3;
 
 /// Lines of `new` that `old` does not have, or has less often.
@@ -33,16 +33,19 @@ pub fn shared_values(language: Language, tests: &str, old: &str, new: &str) -> O
     let (tests, tree) = (Tree::parse(language, tests)?, Tree::parse(language, new)?);
     let known: HashSet<&str> = distinctive(&tests).map(|(_, text)| text).collect();
     let added = added_lines(old, new);
-    let shared: Vec<(Node<'_>, &str)> =
-        distinctive(&tree).filter(|(node, text)| added.contains(&node.line()) && known.contains(text)).collect();
+    let shared: Vec<(Node<'_>, &str)> = distinctive(&tree)
+        .filter(|(node, text)| added.contains(&node.line()) && known.contains(text))
+        .collect();
     let different: HashSet<&str> = shared.iter().map(|(_, text)| *text).collect();
     shared.iter().map(|(node, _)| node.line()).min().filter(|_| different.len() >= SHARED_MIN)
 }
 
-/// Literals that are unlikely to be shared by chance: no truth values, no single digits.
+/// Literals that are unlikely to be shared by chance: no booleans, no single digits.
 fn distinctive<'t>(tree: &'t Tree<'_>) -> impl Iterator<Item = (Node<'t>, &'t str)> {
     literals(&Part::of(tree.root())).into_iter().filter_map(|(node, class)| match class {
-        Class::Text => tree.source.get(inside(node)).filter(|text| !text.is_empty()).map(|text| (node, text)),
+        Class::Text => {
+            tree.source.get(inside(node)).filter(|text| !text.is_empty()).map(|text| (node, text))
+        }
         Class::Number => Some((node, node.text())).filter(|(_, text)| text.len() > 1),
         Class::True | Class::False | Class::Null => None,
     })

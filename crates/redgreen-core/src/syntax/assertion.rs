@@ -1,4 +1,4 @@
-//! Assertions, however a library writes them, as claims with two sides.
+//! Assertions of all libraries, as claims with two sides.
 
 use super::call::{Call, Part, call};
 use super::glob;
@@ -6,29 +6,29 @@ use super::language::row;
 use super::literal::is_pure;
 use super::tree::{Node, Tree};
 
-/// What an assertion of the tables says of its arguments.
+/// What an assertion says about its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Means {
-    /// The first two arguments are the same.
+    /// The first two arguments are equal.
     Equal,
     Differs,
-    /// The first argument holds.
+    /// The first argument is true.
     Truth,
     Falsity,
-    /// What `expect` was given, and the first argument of the last call.
+    /// The argument of `expect`, and the first argument of the last call.
     Matcher,
-    /// Something is thrown; there is no value to look at.
+    /// Something is thrown. There is no value to compare.
     Throws,
-    /// Fails when it is reached.
+    /// Always fails.
     Fail,
-    /// Counts as an assertion; nothing more is known.
+    /// An assertion of unknown meaning.
     Other,
 }
 
 pub(super) struct Assertion<'t> {
     pub(super) node: Node<'t>,
     pub(super) claim: Claim<'t>,
-    /// The call that says the contrary, or nothing.
+    /// The call with the opposite meaning, or empty.
     pub(super) opposite: &'static str,
     /// The name to replace by the opposite.
     pub(super) name: Option<Node<'t>>,
@@ -47,10 +47,10 @@ const DIFFERENT: &[&str] = &["!=", "!==", "is not", "not in"];
 const COMPARISONS: &[&str] = &["comparison_operator", "binary_expression"];
 const PARENTHESES: &[&str] = &["parenthesized_expression"];
 const LOGICAL: &[&str] = &["&&", "||"];
-/// A failure in the else of an if is not what the condition claims.
+/// A failure in the else branch of an if is not the claim of the condition.
 const ALTERNATIVES: &[&str] = &["else_clause", "elif_clause"];
 
-/// Every assertion of the file, in the order of the text.
+/// Every assertion in the file, in source order.
 pub(super) fn assertions<'t>(tree: &'t Tree<'_>) -> Vec<Assertion<'t>> {
     let row = row(tree.language);
     let mut found: Vec<Assertion<'t>> = Vec::new();
@@ -64,7 +64,7 @@ pub(super) fn assertions<'t>(tree: &'t Tree<'_>) -> Vec<Assertion<'t>> {
             continue;
         }
         let Some(call) = call(node) else { continue };
-        // `assertThat(x)` is the head of `assertThat(x).isEqualTo(y)`, not one more assertion.
+        // `assertThat(x)` is the head of `assertThat(x).isEqualTo(y)`, not another assertion.
         if node.span().start == chain.start && chain.contains(&node.span().end) {
             continue;
         }
@@ -72,7 +72,12 @@ pub(super) fn assertions<'t>(tree: &'t Tree<'_>) -> Vec<Assertion<'t>> {
             row.asserts.iter().find(|(pattern, ..)| glob::matches(pattern, &call.callee))
         {
             chain = node.span();
-            found.push(Assertion { node, claim: claim(&call, *means), opposite, name: name(&call) });
+            found.push(Assertion {
+                node,
+                claim: claim(&call, *means),
+                opposite,
+                name: name(&call),
+            });
         }
     }
     found
@@ -81,19 +86,26 @@ pub(super) fn assertions<'t>(tree: &'t Tree<'_>) -> Vec<Assertion<'t>> {
 fn name<'t>(call: &Call<'t>) -> Option<Node<'t>> {
     let wanted = call.name().trim_end_matches('!');
     let end = call.arguments.map_or(call.end(), |arguments| arguments.span().start);
-    call.node.subtree().filter(|node| node.is_leaf() && node.text() == wanted && node.span().end <= end).last()
+    call.node
+        .subtree()
+        .filter(|node| node.is_leaf() && node.text() == wanted && node.span().end <= end)
+        .last()
 }
 
 fn claim<'t>(call: &Call<'t>, means: Means) -> Claim<'t> {
     let parts = call.parts();
-    let mut parts = parts.into_iter().filter(|part| part.single().is_none_or(|node| node.kind() != "keyword_argument"));
+    let mut parts = parts
+        .into_iter()
+        .filter(|part| part.single().is_none_or(|node| node.kind() != "keyword_argument"));
     match means {
         Means::Equal | Means::Differs => match (parts.next(), parts.next(), parts.next()) {
-            // testify is given the test first.
+            // testify takes the test as the first argument.
             (Some(first), Some(left), Some(right)) if is_handle(&first) => {
                 Claim::Equal { left, right, negated: means == Means::Differs }
             }
-            (Some(left), Some(right), _) => Claim::Equal { left, right, negated: means == Means::Differs },
+            (Some(left), Some(right), _) => {
+                Claim::Equal { left, right, negated: means == Means::Differs }
+            }
             (None | Some(_), ..) => Claim::Other,
         },
         Means::Truth | Means::Falsity => {
@@ -114,9 +126,11 @@ fn is_handle(part: &Part<'_>) -> bool {
     part.single().is_some_and(|node| matches!(node.text(), "t" | "b" | "tb") && node.is_leaf())
 }
 
-/// What the innermost call of the chain was given: `x` in `expect(x).not.toBe(1)`.
+/// The argument of the innermost call of the chain: `x` in `expect(x).not.toBe(1)`.
 fn subject<'t>(outer: &Call<'t>) -> Option<Part<'t>> {
-    let should = |node: &Node<'t>| node.child("property").is_some_and(|property| property.text() == "should");
+    let should = |node: &Node<'t>| {
+        node.child("property").is_some_and(|property| property.text() == "should")
+    };
     if let Some(member) = outer.node.descendants().find(should) {
         return member.child("object").map(Part::of);
     }
@@ -132,7 +146,7 @@ fn truth(condition: Part<'_>, negated: bool) -> Claim<'_> {
     }
 }
 
-/// `if got != want { t.Fatal() }` claims that the condition does not hold.
+/// `if got != want { t.Fatal() }` claims that the condition is false.
 fn guarded<'t>(failure: &Call<'t>) -> Option<Claim<'t>> {
     let row = row(failure.node.tree().language);
     let mut below = failure.node;
@@ -140,7 +154,11 @@ fn guarded<'t>(failure: &Call<'t>) -> Option<Claim<'t>> {
         if above.is(row.branches) {
             let condition = above.child("condition")?;
             let negative = below.field() == Some("consequence");
-            return Some(if negative { truth(Part::of(bare(condition)), true) } else { Claim::Other });
+            return Some(if negative {
+                truth(Part::of(bare(condition)), true)
+            } else {
+                Claim::Other
+            });
         }
         // `let Some(x) = y else { panic!() }`.
         if below.field() == Some("alternative") {
@@ -149,12 +167,17 @@ fn guarded<'t>(failure: &Call<'t>) -> Option<Claim<'t>> {
         if above.is(ALTERNATIVES) || row.items.iter().any(|(kind, ..)| *kind == above.kind()) {
             return above.is(ALTERNATIVES).then_some(Claim::Other);
         }
-        let conditional =
-            ["match", "switch", "case", "catch", "except", "for", "while", "lambda", "closure", "with", "try"];
+        let conditional = [
+            "match", "switch", "case", "catch", "except", "for", "while", "lambda", "closure",
+            "with", "try",
+        ];
         if conditional.iter().any(|word| above.kind().contains(word)) || above.is(row.closures) {
-            // A test's own callback is where a test lives; any other is reached only sometimes.
+            // The callback of a test contains the test. Any other callback may not run.
             let is_test_body = above.is(row.closures)
-                && above.ancestors().find_map(call).is_some_and(|call| super::item::declares_test(&call));
+                && above
+                    .ancestors()
+                    .find_map(call)
+                    .is_some_and(|call| super::item::declares_test(&call));
             return (!is_test_body).then_some(Claim::Other);
         }
         below = above;
@@ -173,25 +196,30 @@ fn bare(node: Node<'_>) -> Node<'_> {
     node
 }
 
-/// The sides of an equality, and whether it says "equal"; `None` for any other expression.
+/// The sides of a comparison, and whether it says "equal". `None` for any other expression.
 pub(super) fn comparison<'t>(part: &Part<'t>) -> Option<(Part<'t>, bool, Part<'t>)> {
     let nodes: Vec<Node<'t>> = match part.single().map(bare) {
         Some(node) if node.is(COMPARISONS) => node.children().collect(),
         Some(_) => return None,
         None => part.0.clone(),
     };
-    let is_operator =
-        |node: &&Node<'t>| !node.is_named() && (EQUAL.contains(&node.kind()) || DIFFERENT.contains(&node.kind()));
+    let is_operator = |node: &&Node<'t>| {
+        !node.is_named() && (EQUAL.contains(&node.kind()) || DIFFERENT.contains(&node.kind()))
+    };
     let operator = nodes.iter().find(is_operator)?;
-    let compound = nodes.iter().filter(is_operator).count() > 1 || nodes.iter().any(|node| node.is(LOGICAL));
-    let side = |keep: &dyn Fn(&Node<'t>) -> bool| Part(nodes.iter().copied().filter(|node| keep(node)).collect());
+    let compound =
+        nodes.iter().filter(is_operator).count() > 1 || nodes.iter().any(|node| node.is(LOGICAL));
+    let side = |keep: &dyn Fn(&Node<'t>) -> bool| {
+        Part(nodes.iter().copied().filter(|node| keep(node)).collect())
+    };
     let left = side(&|node| node.at() < operator.at());
     let right = side(&|node| node.at() > operator.at());
-    (!compound && !left.0.is_empty() && !right.0.is_empty()).then(|| (left, EQUAL.contains(&operator.kind()), right))
+    (!compound && !left.0.is_empty() && !right.0.is_empty())
+        .then(|| (left, EQUAL.contains(&operator.kind()), right))
 }
 
 impl<'t> Assertion<'t> {
-    /// The side that is written out, and what it is compared with.
+    /// The literal side, and the side it is compared with.
     pub(super) fn expected(&self) -> Option<(&Part<'t>, &Part<'t>)> {
         match &self.claim {
             Claim::Equal { left, right, negated: _ } => {
@@ -201,12 +229,14 @@ impl<'t> Assertion<'t> {
         }
     }
 
-    /// `expect.assertions(2)` counts the others: without it a test may ask for as much.
+    /// `expect.assertions(2)` only counts the others. Removing it does not weaken a test.
     pub(super) fn is_count(&self) -> bool {
-        call(self.node).is_some_and(|call| matches!(call.callee.as_str(), "expect.assertions" | "expect.hasAssertions"))
+        call(self.node).is_some_and(|call| {
+            matches!(call.callee.as_str(), "expect.assertions" | "expect.hasAssertions")
+        })
     }
 
-    /// Whether it compares with a value: the strongest kind.
+    /// Whether it compares with a value, which is the strongest kind.
     pub(super) fn is_exact(&self) -> bool {
         matches!(self.claim, Claim::Equal { negated: false, .. })
     }

@@ -1,4 +1,5 @@
-//! Question 12: which exceptions do tests of Python wait for, and what are the same tests like when each waits for another one?
+//! Question 12: which exceptions do Python tests expect? Also makes each test expect a different
+//! one.
 
 use super::assertion::{Claim, assertions};
 use super::call::call;
@@ -8,7 +9,7 @@ use super::overlay::apply;
 use super::tree::{Node, Tree};
 
 const OTHER: &str = "_redgreen_other";
-/// An exception that is no relative of the awaited one; one that nobody raises where there is none.
+/// An exception that is unrelated to the expected one, or one that nothing raises.
 const HELPER: &str = "
 
 
@@ -17,19 +18,26 @@ def _redgreen_other(awaited, others):
     return next((one for one in others if not related(one)), type(\"Unraised\", (Exception,), {}))
 ";
 
-/// The source in which each test waits for an exception that other tests wait for, and the tests that are changed. `None`
-/// where they all wait for the same.
+/// The source in which each test expects an exception of another test, and the changed tests.
+/// `None` if all expect the same.
 pub fn exchanged(path: &str, source: &str, tests: &[&Item]) -> Option<(String, Vec<String>)> {
     let tree = Tree::parse(Language::Python, source).filter(|tree| !tree.is_broken())?;
     let (found, assertions) = (found(&tree, path), assertions(&tree));
     let (mut awaited, mut names): (Vec<Node<'_>>, Vec<String>) = (Vec::new(), Vec::new());
     for item in tests {
-        let Some(test) = found.iter().find(|one| one.item.span == item.span && one.item.name == item.name) else {
+        let Some(test) =
+            found.iter().find(|one| one.item.span == item.span && one.item.name == item.name)
+        else {
             continue;
         };
         let inside = within(&assertions, test.body, |assertion| assertion.node);
-        let thrown = inside.iter().filter(|one| matches!(one.claim, Claim::Throws)).filter_map(|one| call(one.node));
-        let raised = thrown.filter(|call| call.callee.contains("aises")).filter_map(|call| call.part(0)?.single());
+        let thrown = inside
+            .iter()
+            .filter(|one| matches!(one.claim, Claim::Throws))
+            .filter_map(|one| call(one.node));
+        let raised = thrown
+            .filter(|call| call.callee.contains("aises"))
+            .filter_map(|call| call.part(0)?.single());
         let before = awaited.len();
         awaited.extend(raised.filter(|node| node.is(&["identifier", "attribute"])));
         names.extend((awaited.len() > before).then(|| item.name.clone()));
@@ -41,7 +49,10 @@ pub fn exchanged(path: &str, source: &str, tests: &[&Item]) -> Option<(String, V
         return None;
     }
     let all = kinds.join(", ");
-    let edits = awaited.iter().map(|node| (node.span(), format!("{OTHER}({}, ({all}))", node.text()))).collect();
+    let edits = awaited
+        .iter()
+        .map(|node| (node.span(), format!("{OTHER}({}, ({all}))", node.text())))
+        .collect();
     Some((format!("{}{HELPER}", apply(source, edits)?), names))
 }
 
@@ -66,8 +77,9 @@ mod tests {
             let tests: Vec<&Item> = items.iter().filter(|item| item.is_test).collect();
             let seen = exchanged("tests/test_a.py", source, &tests).map(|(text, names)| {
                 let calls = text.lines().filter(|line| line.contains("pytest"));
-                let calls: Vec<&str> =
-                    calls.map(|line| line.trim_start_matches("    with pytest.").trim_end_matches(':')).collect();
+                let calls: Vec<&str> = calls
+                    .map(|line| line.trim_start_matches("    with pytest.").trim_end_matches(':'))
+                    .collect();
                 format!("{}: {}", names.join(" "), calls.join(" "))
             });
             assert_eq!(seen.unwrap_or_default(), told, "{source}");

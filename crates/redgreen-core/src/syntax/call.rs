@@ -1,13 +1,19 @@
-//! Calls, however a language writes them: what is called, and the parts between the commas.
+//! Calls in all languages: the callee, and the parts between the commas.
 
 use super::language::{CallKind, row};
 use super::tree::Node;
 
-/// Text before the callee is cut beyond this, so that a chain of a thousand links stays cheap.
+/// A longer callee is cut, so that a chain of a thousand links stays cheap.
 const CALLEE_BYTES_MAX: usize = 200;
-/// Their insides say nothing about what is called.
-const ARGUMENTS: &[&str] =
-    &["arguments", "argument_list", "token_tree", "template_string", "type_arguments", "type_argument_list"];
+/// Their contents are not part of the callee.
+const ARGUMENTS: &[&str] = &[
+    "arguments",
+    "argument_list",
+    "token_tree",
+    "template_string",
+    "type_arguments",
+    "type_argument_list",
+];
 
 pub(super) struct Call<'t> {
     pub(super) node: Node<'t>,
@@ -16,11 +22,11 @@ pub(super) struct Call<'t> {
     pub(super) arguments: Option<Node<'t>>,
 }
 
-/// What stands between two commas: one node, or in a macro a row of tokens.
+/// The text between two commas: one node, or a row of tokens in a macro.
 #[derive(Clone)]
 pub(super) struct Part<'t>(pub(super) Vec<Node<'t>>);
 
-/// Every call in the subtree, itself included.
+/// Every call in the subtree, including the node itself.
 pub(super) fn calls<'t>(node: Node<'t>) -> impl Iterator<Item = Call<'t>> {
     node.subtree().filter_map(call)
 }
@@ -44,12 +50,16 @@ fn written<'t>(node: Node<'t>, kind: &CallKind) -> Option<Call<'t>> {
         }
     }
     callee.push_str(kind.mark);
-    let arguments =
-        kind.arguments.iter().find_map(|field| node.child(field)).or_else(|| node.child_of(&["token_tree"]));
+    let arguments = kind
+        .arguments
+        .iter()
+        .find_map(|field| node.child(field))
+        .or_else(|| node.child_of(&["token_tree"]));
     (!callee.is_empty()).then_some(Call { node, callee, arguments })
 }
 
-/// The arguments of a Rust macro are tokens; calls in them are a name, perhaps `!`, and a group.
+/// The arguments of a Rust macro are tokens. A call in them is a name, an optional `!`, and a
+/// group.
 fn in_macro(node: Node<'_>) -> Option<Call<'_>> {
     if node.kind() != "identifier" || node.parent()?.kind() != "token_tree" {
         return None;
@@ -92,7 +102,7 @@ fn without_arguments(node: Node<'_>) -> String {
 }
 
 impl<'t> Call<'t> {
-    /// The last name of the callee: `toBe` of `expect().not.toBe`.
+    /// The last name of the callee: `toBe` in `expect().not.toBe`.
     pub(super) fn name(&self) -> &str {
         self.callee.rsplit(['.', ':']).next().unwrap_or(&self.callee).trim_end_matches("()")
     }
@@ -105,13 +115,13 @@ impl<'t> Call<'t> {
         self.parts().into_iter().nth(index)
     }
 
-    /// Up to the end of the arguments.
+    /// The end of the arguments.
     pub(super) fn end(&self) -> usize {
         self.arguments.unwrap_or(self.node).span().end
     }
 }
 
-/// The parts of a list of arguments, elements or tokens, without its brackets.
+/// The parts of a list of arguments, elements or tokens, without brackets.
 pub(super) fn parts(list: Node<'_>) -> Vec<Part<'_>> {
     let comments = row(list.tree().language).comments;
     let mut parts = vec![Part(Vec::new())];
@@ -148,7 +158,7 @@ impl<'t> Part<'t> {
         self.0.first().and_then(|node| node.tree().source.get(self.span())).unwrap_or_default()
     }
 
-    /// The one node it is made of.
+    /// Its only node.
     pub(super) fn single(&self) -> Option<Node<'t>> {
         let (first, rest) = self.0.split_first()?;
         rest.is_empty().then_some(*first)

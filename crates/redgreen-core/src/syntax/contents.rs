@@ -1,8 +1,9 @@
-//! Question 11: what do both sides of an equality hold, whatever the code under test calls equal?
+//! Question 11: what do both sides of an equality contain, regardless of how the code under test
+//! defines equality?
 //!
-//! Each side is passed through a function that writes down its contents. One side has to be built by the test itself, the
-//! other by the code: two values that the test builds are compared to find out what equality means (`Customer(1, "Ann") ==
-//! Customer(1, "Anna")`), and that is for the test to say.
+//! Each side goes through a function that records its contents. One side must be built by the test,
+//! the other by the code. If the test builds both, it checks what equality means (`Customer(1,
+//! "Ann") == Customer(1, "Anna")`), and that is up to the test.
 
 use std::ops::Range;
 
@@ -16,20 +17,20 @@ use super::perturb::{Letters, is_membership, other, other_in_last_digit};
 use super::sight;
 use super::tree::{Node, Tree};
 
-/// Names are followed so often to where they got their value.
+/// The maximum number of steps from a name to its value.
 const STEPS_MAX: usize = 4;
-/// Literals of one assertion that are looked at.
+/// The maximum number of literals of one assertion.
 const LITERALS_MAX: usize = 40;
 
-/// An equality whose sides are written down.
+/// An equality with recorded sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Looked {
-    /// The test that it stands in.
+    /// The test that contains it.
     pub item: String,
     pub line: u32,
-    /// Which side the test built: 0 is the left one.
+    /// The side that the test built. 0 is the left one.
     pub expected: usize,
-    /// What the test writes out in the value that it expects.
+    /// The literals in the expected value.
     pub literals: Vec<Literal>,
 }
 
@@ -38,7 +39,7 @@ pub struct Literal {
     pub span: Range<usize>,
     pub text: String,
     pub content: Content,
-    /// Another value of the same kind, as near as possible.
+    /// Another value of the same type, as similar as possible.
     pub other: String,
 }
 
@@ -49,16 +50,17 @@ pub enum Content {
     Number(String),
 }
 
-/// How a side is passed on.
+/// How to record a side.
 #[derive(Clone, Copy)]
 pub struct Wrap<'a> {
-    /// Put at the beginning of each test.
+    /// Inserted at the beginning of each test.
     pub begin: &'a str,
-    /// Gets the number of the equality, that of the side, and the side's text.
+    /// Takes the index of the equality, the index of the side, and the text of the side.
     pub side: &'a dyn Fn(usize, usize, &str) -> String,
 }
 
-/// The source with the sides of equalities of these tests wrapped; the equalities are counted from `first` on.
+/// The source with wrapped sides of equalities in these tests. Equalities are numbered from
+/// `first`.
 pub fn looked_at(
     language: Language,
     path: &str,
@@ -69,14 +71,17 @@ pub fn looked_at(
 ) -> Option<(String, Vec<Looked>)> {
     let tree = Tree::parse(language, source).filter(|tree| !tree.is_broken())?;
     let (found, assertions) = (found(&tree, path), assertions(&tree));
-    let own: Vec<String> = declared(&tree, path).iter().map(|one| simple(&one.item.name).to_owned()).collect();
+    let own: Vec<String> =
+        declared(&tree, path).iter().map(|one| simple(&one.item.name).to_owned()).collect();
     let (mut edits, mut all): (Vec<(Range<usize>, String)>, Vec<Looked>) = (Vec::new(), Vec::new());
     for item in tests.iter().filter(|item| item.kind != ItemKind::DocTest) {
         let same = |one: &&Found<'_>| one.item.span == item.span && one.item.name == item.name;
         let Some(test) = found.iter().find(same) else { continue };
         let before = all.len();
         for assertion in within(&assertions, test.body, |assertion| assertion.node) {
-            let Some((sides, expected, literals)) = compared(assertion, test, &own) else { continue };
+            let Some((sides, expected, literals)) = compared(assertion, test, &own) else {
+                continue;
+            };
             let apart = |side: &&Part<'_>| {
                 let span = side.span();
                 edits.iter().all(|(known, _)| known.end <= span.start || span.end <= known.start)
@@ -85,9 +90,18 @@ pub fn looked_at(
                 continue;
             }
             let number = first + all.len();
-            edits
-                .extend(sides.iter().enumerate().map(|(at, side)| (side.span(), (wrap.side)(number, at, side.text()))));
-            all.push(Looked { item: item.name.clone(), line: assertion.node.line(), expected, literals });
+            edits.extend(
+                sides
+                    .iter()
+                    .enumerate()
+                    .map(|(at, side)| (side.span(), (wrap.side)(number, at, side.text()))),
+            );
+            all.push(Looked {
+                item: item.name.clone(),
+                line: assertion.node.line(),
+                expected,
+                literals,
+            });
         }
         let begin = test.body.span().start + 1;
         if all.len() > before && !wrap.begin.is_empty() {
@@ -102,15 +116,16 @@ pub fn looked_at(
     Some((text, all))
 }
 
-/// Both sides, which of them the test built, and what it writes out there.
+/// Both sides, which of them the test built, and its literals.
 fn compared<'a, 't>(
     assertion: &'a Assertion<'t>,
     test: &Found<'t>,
     own: &[String],
 ) -> Option<([&'a Part<'t>; 2], usize, Vec<Literal>)> {
     let Claim::Equal { left, right, negated: false } = &assertion.claim else { return None };
-    // Other macros of Rust do not need a value that can be shown.
-    let is_shown = assertion.node.tree().language != Language::Rust || assertion.node.text().starts_with("assert_eq!");
+    // Other Rust macros do not require a value that can be printed.
+    let is_shown = assertion.node.tree().language != Language::Rust
+        || assertion.node.text().starts_with("assert_eq!");
     if is_membership(assertion) || !is_shown {
         return None;
     }
@@ -119,12 +134,15 @@ fn compared<'a, 't>(
         [true, true] => return None,
         [true, false] => 0,
         [false, true] => 1,
-        // A name that a table gives its value to: `assert price(order) == want`.
-        [false, false] => sides.iter().rposition(|side| side.single().is_some_and(|node| node.is_leaf()))?,
+        // A name whose value comes from a table: `assert price(order) == want`.
+        [false, false] => {
+            sides.iter().rposition(|side| side.single().is_some_and(|node| node.is_leaf()))?
+        }
     };
     let side = sides.get(expected)?;
     let named = side.single().filter(|node| node.is_leaf() && class(*node).is_none());
-    let given: Vec<Node<'t>> = named.map(|node| sight::values(node, node.text())).unwrap_or_default();
+    let given: Vec<Node<'t>> =
+        named.map(|node| sight::values(node, node.text())).unwrap_or_default();
     let nodes: Vec<Node<'t>> = match (named, given.is_empty()) {
         (None, _) => side.subtree().collect(),
         (Some(_), false) => given.iter().flat_map(|node| node.subtree()).collect(),
@@ -145,8 +163,9 @@ fn written(nodes: &[Node<'_>]) -> Vec<Literal> {
                 let other = other(*node, kind, Letters::Near).filter(|_| plain);
                 other.map(|other| (Content::Text(inner.to_owned()), other))
             }
-            Class::Number => other_in_last_digit(text)
-                .map(|other| (Content::Number(text.chars().filter(|letter| *letter != '_').collect()), other)),
+            Class::Number => other_in_last_digit(text).map(|other| {
+                (Content::Number(text.chars().filter(|letter| *letter != '_').collect()), other)
+            }),
             Class::True | Class::False | Class::Null => None,
         };
         let is_new = all.iter().all(|one| one.span != node.span());
@@ -159,7 +178,8 @@ fn written(nodes: &[Node<'_>]) -> Vec<Literal> {
 
 /// Whether the test builds the value itself: literals, constructors and functions of its own file.
 fn is_built(part: &Part<'_>, own: &[String], steps: usize) -> bool {
-    let is_literal = |node: &Node<'_>| node.ancestors().chain([*node]).any(|one| class(one).is_some());
+    let is_literal =
+        |node: &Node<'_>| node.ancestors().chain([*node]).any(|one| class(one).is_some());
     let leaves: Vec<Node<'_>> = part.subtree().filter(|node| node.is_leaf()).collect();
     let at = |index: usize| leaves.get(index).map_or("", |node| node.text());
     let row = match part.0.first() {
@@ -167,13 +187,18 @@ fn is_built(part: &Part<'_>, own: &[String], steps: usize) -> bool {
         None => return false,
     };
     leaves.iter().enumerate().all(|(index, node)| {
-        let (text, before, after) = (node.text(), if index > 0 { at(index - 1) } else { "" }, at(index + 1));
+        let (text, before, after) =
+            (node.text(), if index > 0 { at(index - 1) } else { "" }, at(index + 1));
         if is_literal(node) || node.is(row.comments) {
             return true;
         }
         if !text.starts_with(|letter: char| letter.is_alphabetic() || letter == '_') {
             let is_sign = text == "-" && matches!(before, "" | "(" | "[" | "{" | "," | ":" | "=");
-            return is_sign || matches!(text, "(" | ")" | "[" | "]" | "{" | "}" | "," | ":" | "::" | "=" | "." | "&");
+            return is_sign
+                || matches!(
+                    text,
+                    "(" | ")" | "[" | "]" | "{" | "}" | "," | ":" | "::" | "=" | "." | "&"
+                );
         }
         let is_type = |name: &str| name.starts_with(char::is_uppercase);
         let leads = matches!(after, "." | "::") && is_type(at(index + 2));

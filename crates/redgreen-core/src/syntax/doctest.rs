@@ -1,4 +1,4 @@
-//! Examples in documentation: Rust's fenced blocks and Python's `>>>` lines.
+//! Documentation examples: Rust's fenced blocks and Python's `>>>` lines.
 
 use std::ops::Range;
 
@@ -7,28 +7,31 @@ use super::language::row;
 use super::tree::{Node, Tree};
 
 pub(super) struct DocTest<'t> {
-    /// The documentation that holds it, from its first line to its last.
+    /// The documentation that contains it, from its first to its last line.
     pub(super) span: Range<usize>,
     pub(super) line: u32,
     pub(super) last_line: u32,
-    /// What is documented; `None` for the file or module itself.
+    /// The documented item. `None` for the file or module itself.
     pub(super) owner: Option<Node<'t>>,
-    /// The node the enclosing items are counted from.
+    /// The node from which the enclosing items are counted.
     pub(super) place: Node<'t>,
     /// The code, line by line.
     pub(super) code: Vec<Range<usize>>,
-    /// Python: what the code has to print.
+    /// Python: the expected output.
     pub(super) expected: Vec<Range<usize>>,
     pub(super) ignored: bool,
     pub(super) panics: bool,
 }
 
 const MARKS: [&str; 2] = ["///", "//!"];
-const RUST_WORDS: [&str; 6] = ["rust", "should_panic", "no_run", "ignore", "compile_fail", "test_harness"];
+const RUST_WORDS: [&str; 6] =
+    ["rust", "should_panic", "no_run", "ignore", "compile_fail", "test_harness"];
 
 pub(super) fn doc_tests<'t>(tree: &'t Tree<'_>) -> Vec<DocTest<'t>> {
     match tree.language {
-        Language::Rust => tree.nodes().filter_map(documentation).flat_map(|lines| fenced(&lines)).collect(),
+        Language::Rust => {
+            tree.nodes().filter_map(documentation).flat_map(|lines| fenced(&lines)).collect()
+        }
         Language::Python => tree.nodes().filter_map(docstring).collect(),
         Language::JavaScript
         | Language::TypeScript
@@ -39,24 +42,28 @@ pub(super) fn doc_tests<'t>(tree: &'t Tree<'_>) -> Vec<DocTest<'t>> {
     }
 }
 
-/// The source with everything but the code blanked, so that every place in it stays the same.
+/// The source with everything but the code blanked, so that all positions stay the same.
 pub(super) fn masked(source: &str, code: &[Range<usize>]) -> String {
-    let mut text: Vec<u8> = source.bytes().map(|byte| if byte == b'\n' { b'\n' } else { b' ' }).collect();
+    let mut text: Vec<u8> =
+        source.bytes().map(|byte| if byte == b'\n' { b'\n' } else { b' ' }).collect();
     for range in code {
-        if let (Some(target), Some(code)) = (text.get_mut(range.clone()), source.get(range.clone())) {
+        if let (Some(target), Some(code)) = (text.get_mut(range.clone()), source.get(range.clone()))
+        {
             target.copy_from_slice(code.as_bytes());
         }
     }
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// The comment lines of one piece of documentation, given its first one.
+/// The comment lines of one piece of documentation, starting at its first one.
 fn documentation(first: Node<'_>) -> Option<Vec<Node<'_>>> {
     let mark = MARKS.into_iter().find(|mark| is_doc(first, mark))?;
     if first.previous_sibling().is_some_and(|before| is_doc(before, mark)) {
         return None;
     }
-    let lines = std::iter::successors(Some(first), |line| line.next_sibling().filter(|next| is_doc(*next, mark)));
+    let lines = std::iter::successors(Some(first), |line| {
+        line.next_sibling().filter(|next| is_doc(*next, mark))
+    });
     Some(lines.collect())
 }
 
@@ -106,9 +113,9 @@ fn fenced<'t>(lines: &[Node<'t>]) -> Vec<DocTest<'t>> {
 }
 
 fn is_rust(info: &str) -> bool {
-    info.split([',', ' '])
-        .filter(|word| !word.is_empty())
-        .all(|word| RUST_WORDS.contains(&word) || word.starts_with("edition") || word.starts_with("ignore-"))
+    info.split([',', ' ']).filter(|word| !word.is_empty()).all(|word| {
+        RUST_WORDS.contains(&word) || word.starts_with("edition") || word.starts_with("ignore-")
+    })
 }
 
 fn owner(last: Node<'_>) -> Option<Node<'_>> {
@@ -122,7 +129,10 @@ fn owner(last: Node<'_>) -> Option<Node<'_>> {
 
 fn docstring(string: Node<'_>) -> Option<DocTest<'_>> {
     let statement = string.parent().filter(|parent| parent.kind() == "expression_statement")?;
-    if string.kind() != "string" || !string.text().contains(">>>") || statement.previous_sibling().is_some() {
+    if string.kind() != "string"
+        || !string.text().contains(">>>")
+        || statement.previous_sibling().is_some()
+    {
         return None;
     }
     let body = statement.parent()?;

@@ -1,5 +1,5 @@
-//! Where the expected value of an assertion is written when the assertion only names it: a row of data, a loop over a
-//! list, a variable.
+//! Finds the expected value if an assertion only names it: a row of data, a loop over a list, a
+//! variable.
 
 use super::call::{Part, call, parts};
 use super::glob;
@@ -19,7 +19,7 @@ const LOOPS: &[(&str, &str, &str)] = &[
 ];
 const ROWS_MAX: usize = 200;
 
-/// Which part of a row a name stands for.
+/// The part of a row that a name refers to.
 #[derive(Clone)]
 enum Column {
     Whole,
@@ -27,7 +27,7 @@ enum Column {
     Key(String),
 }
 
-/// The written-out values that the expected side of an assertion stands for; empty when they cannot be told.
+/// The literals of the expected side of an assertion. Empty if they are unknown.
 pub(super) fn written<'t>(test: &Found<'t>, expected: &Part<'t>) -> Vec<Part<'t>> {
     if is_pure(expected) {
         return vec![expected.clone()];
@@ -36,13 +36,18 @@ pub(super) fn written<'t>(test: &Found<'t>, expected: &Part<'t>) -> Vec<Part<'t>
     if goes_through(test, name, key) {
         return Vec::new();
     }
-    let found =
-        [decorated(test, name), from_each(test, name, key), from_loop(test, name, key), assigned(expected, name)];
+    let found = [
+        decorated(test, name),
+        from_each(test, name, key),
+        from_loop(test, name, key),
+        assigned(expected, name),
+    ];
     let values = found.into_iter().find(|values| !values.is_empty()).unwrap_or_default();
     values.into_iter().filter(is_pure).collect()
 }
 
-/// `decode(encode(text)) == text`: what the code is given is not an expectation, and may be anything.
+/// `decode(encode(text)) == text`: the input of the code is not an expectation, and may be
+/// anything.
 fn goes_through(test: &Found<'_>, name: &str, key: Option<&str>) -> bool {
     const DEFINES: [&str; 6] = ["left", "pattern", "name", "parameters", "parameter", "alias"];
     let language = row(test.node.tree().language);
@@ -65,7 +70,10 @@ fn goes_through(test: &Found<'_>, name: &str, key: Option<&str>) -> bool {
                 return true;
             }
             if let Some(call) = call(above) {
-                return !language.asserts.iter().any(|(pattern, ..)| glob::matches(pattern, &call.callee));
+                return !language
+                    .asserts
+                    .iter()
+                    .any(|(pattern, ..)| glob::matches(pattern, &call.callee));
             }
             below = above;
             if above.at() == test.body.at() {
@@ -77,11 +85,13 @@ fn goes_through(test: &Found<'_>, name: &str, key: Option<&str>) -> bool {
     test.body.leaves().filter(|leaf| leaf.text() == name).filter(is_used).any(is_given)
 }
 
-/// The arguments of a call that is itself an argument of a macro.
+/// The arguments of a call inside a macro argument.
 fn is_call_in_macro(group: Node<'_>) -> bool {
-    let inside = group.kind() == "token_tree" && group.parent().is_some_and(|around| around.kind() == "token_tree");
+    let inside = group.kind() == "token_tree"
+        && group.parent().is_some_and(|around| around.kind() == "token_tree");
     let constructors = row(group.tree().language).value_words;
-    let is_function = |name: Node<'_>| name.kind() == "identifier" && !constructors.contains(&name.text());
+    let is_function =
+        |name: Node<'_>| name.kind() == "identifier" && !constructors.contains(&name.text());
     inside && group.text().starts_with('(') && group.before().next().is_some_and(is_function)
 }
 
@@ -112,7 +122,12 @@ fn decorated<'t>(test: &Found<'t>, name: &str) -> Vec<Part<'t>> {
                 None => continue,
             };
             let list = listed(decoration.node);
-            values.extend(list.into_iter().flat_map(rows).take(ROWS_MAX).filter_map(|row| pick(&row, &column)));
+            values.extend(
+                list.into_iter()
+                    .flat_map(rows)
+                    .take(ROWS_MAX)
+                    .filter_map(|row| pick(&row, &column)),
+            );
         }
         if glob::any(row.parameter_rows, &decoration.name) {
             let list = decoration.node.descendants().find(|node| node.kind() == "token_tree");
@@ -132,23 +147,32 @@ fn words(text: &str) -> Vec<String> {
 
 fn parameter_names(function: Node<'_>) -> Vec<String> {
     let list = function.child("parameters");
-    let parameters = list.into_iter().flat_map(Node::named_children).filter(|child| child.kind() != "attribute_item");
-    parameters.filter_map(|one| one.child("pattern").or(Some(one)).map(|name| name.text().to_owned())).collect()
+    let parameters = list
+        .into_iter()
+        .flat_map(Node::named_children)
+        .filter(|child| child.kind() != "attribute_item");
+    parameters
+        .filter_map(|one| one.child("pattern").or(Some(one)).map(|name| name.text().to_owned()))
+        .collect()
 }
 
 /// `test.each([[4, "IV"]])("…", (n, want) => …)`.
 fn from_each<'t>(test: &Found<'t>, name: &str, key: Option<&str>) -> Vec<Part<'t>> {
     let Some(table) = each(test.node) else { return Vec::new() };
     let closure = test.body.ancestors().next();
-    let Some(column) = closure.and_then(|closure| closure_column(closure, name, key)) else { return Vec::new() };
+    let Some(column) = closure.and_then(|closure| closure_column(closure, name, key)) else {
+        return Vec::new();
+    };
     rows(table).into_iter().take(ROWS_MAX).filter_map(|row| pick(&row, &column)).collect()
 }
 
-/// Which part of what a function is given has this name inside it.
+/// The index of the parameter with this name.
 fn closure_column(closure: Node<'_>, name: &str, key: Option<&str>) -> Option<Column> {
     let single = closure.child("parameter");
     let list: Vec<Node<'_>> = match closure.child("parameters") {
-        Some(list) => list.named_children().map(|one| one.child("pattern").unwrap_or(one)).collect(),
+        Some(list) => {
+            list.named_children().map(|one| one.child("pattern").unwrap_or(one)).collect()
+        }
         None => single.into_iter().collect(),
     };
     let at = list.iter().position(|one| one.leaves().any(|leaf| leaf.text() == name))?;
@@ -161,39 +185,56 @@ fn closure_column(closure: Node<'_>, name: &str, key: Option<&str>) -> Option<Co
 
 fn pattern_column(pattern: Node<'_>, name: &str, key: Option<&str>) -> Option<Column> {
     if let Some(key) = key {
-        return (pattern.leaves().any(|leaf| leaf.text() == name)).then(|| Column::Key(key.to_owned()));
+        return (pattern.leaves().any(|leaf| leaf.text() == name))
+            .then(|| Column::Key(key.to_owned()));
     }
     if pattern.text().contains('{') {
         return Some(Column::Key(name.to_owned()));
     }
-    let mut names =
-        pattern.leaves().filter(|leaf| leaf.text().starts_with(|letter: char| super::word::is_word(letter)));
+    let mut names = pattern
+        .leaves()
+        .filter(|leaf| leaf.text().starts_with(|letter: char| super::word::is_word(letter)));
     let several = pattern.text().contains(',');
     let keywords = ["const", "let", "var", "mut", "ref"];
-    let at = names.by_ref().filter(|leaf| !keywords.contains(&leaf.text())).position(|leaf| leaf.text() == name)?;
+    let at = names
+        .by_ref()
+        .filter(|leaf| !keywords.contains(&leaf.text()))
+        .position(|leaf| leaf.text() == name)?;
     Some(if several { Column::Number(at) } else { Column::Whole })
 }
 
 /// `for n, want in [(4, "IV")]`, `rows.forEach(([n, want]) => …)`.
 fn from_loop<'t>(test: &Found<'t>, name: &str, key: Option<&str>) -> Vec<Part<'t>> {
-    // A loop may also stand around the tests that it makes.
+    // A loop may also be around the tests that it creates.
     for node in test.body.subtree().chain(test.node.ancestors()) {
         let closure = node.is(row(node.tree().language).closures);
-        let (column, list) = if let Some((_, left, right)) = LOOPS.iter().find(|(kind, ..)| *kind == node.kind()) {
-            let Some(left) = node.child(left) else { continue };
-            // Go gives the number of the row first.
-            let left = if node.kind() == "range_clause" { left.named_children().last().unwrap_or(left) } else { left };
-            (pattern_column(left, name, key), node.child(right))
-        } else if closure {
-            let list = node.ancestors().find_map(call).and_then(|call| call.node.child("function")?.child("object"));
-            (closure_column(node, name, key), list)
-        } else {
+        let (column, list) =
+            if let Some((_, left, right)) = LOOPS.iter().find(|(kind, ..)| *kind == node.kind()) {
+                let Some(left) = node.child(left) else { continue };
+                // Go has the index of the row first.
+                let left = if node.kind() == "range_clause" {
+                    left.named_children().last().unwrap_or(left)
+                } else {
+                    left
+                };
+                (pattern_column(left, name, key), node.child(right))
+            } else if closure {
+                let list = node
+                    .ancestors()
+                    .find_map(call)
+                    .and_then(|call| call.node.child("function")?.child("object"));
+                (closure_column(node, name, key), list)
+            } else {
+                continue;
+            };
+        let Some((column, list)) = column.zip(list.and_then(|list| resolve(list))) else {
             continue;
         };
-        let Some((column, list)) = column.zip(list.and_then(|list| resolve(list))) else { continue };
         let fields = struct_fields(list);
         let column = match &column {
-            Column::Key(key) => fields.iter().position(|field| field == key).map_or(column.clone(), Column::Number),
+            Column::Key(key) => {
+                fields.iter().position(|field| field == key).map_or(column.clone(), Column::Number)
+            }
             Column::Whole | Column::Number(_) => column.clone(),
         };
         let values: Vec<Part<'t>> = rows(list)
@@ -214,14 +255,15 @@ fn from_loop<'t>(test: &Found<'t>, name: &str, key: Option<&str>) -> Vec<Part<'t
     Vec::new()
 }
 
-/// The names of the fields of Go's `[]struct{ in int; want string }{…}`.
+/// The field names of Go's `[]struct{ in int; want string }{…}`.
 fn struct_fields(list: Node<'_>) -> Vec<String> {
     let fields = list.child("type").into_iter().flat_map(Node::descendants);
     let names = fields.filter(|node| node.kind() == "field_declaration").flat_map(Node::children);
     names.filter(|node| node.field() == Some("name")).map(|node| node.text().to_owned()).collect()
 }
 
-/// `want = "IV"` in the test itself or around it, in each branch that gives it; none where the last one is computed.
+/// `want = "IV"` in the test or around it, in each branch that sets it. Empty if the last one is
+/// computed.
 fn assigned<'t>(expected: &Part<'t>, name: &str) -> Vec<Part<'t>> {
     let Some(from) = expected.0.first() else { return Vec::new() };
     let values: Vec<Part<'t>> = sight::values(*from, name).into_iter().map(unlisted).collect();
@@ -229,7 +271,7 @@ fn assigned<'t>(expected: &Part<'t>, name: &str) -> Vec<Part<'t>> {
     if before.or(values.first()).is_some_and(is_pure) { values } else { Vec::new() }
 }
 
-/// Go writes the right side of an assignment as a list of one.
+/// Go wraps the right side of an assignment in a list.
 fn unlisted(value: Node<'_>) -> Part<'_> {
     let only = value
         .named_children()
@@ -245,10 +287,15 @@ fn pick<'t>(row: &Part<'t>, column: &Column) -> Option<Part<'t>> {
     };
     let inside: Vec<Part<'t>> = match (node, node.and_then(call)) {
         (_, Some(call)) => call.parts(),
-        (Some(node), None) => parts(node.child("body").or_else(|| node.child_of(&["literal_value"])).unwrap_or(node)),
-        (None, None) => {
-            row.0.iter().find(|node| node.kind() == "token_tree").map(|node| parts(*node)).unwrap_or_default()
+        (Some(node), None) => {
+            parts(node.child("body").or_else(|| node.child_of(&["literal_value"])).unwrap_or(node))
         }
+        (None, None) => row
+            .0
+            .iter()
+            .find(|node| node.kind() == "token_tree")
+            .map(|node| parts(*node))
+            .unwrap_or_default(),
     };
     match column {
         Column::Whole => None,
@@ -256,7 +303,8 @@ fn pick<'t>(row: &Part<'t>, column: &Column) -> Option<Part<'t>> {
         Column::Key(key) => inside
             .iter()
             .find(|part| {
-                let name = part.0.first().and_then(|node| node.leaves().find(|leaf| leaf.is_named()));
+                let name =
+                    part.0.first().and_then(|node| node.leaves().find(|leaf| leaf.is_named()));
                 name.is_some_and(|name| name.text().trim_matches(['"', '\'']) == key)
             })
             .map(value_of),
@@ -265,6 +313,8 @@ fn pick<'t>(row: &Part<'t>, column: &Column) -> Option<Part<'t>> {
 
 /// Without the key.
 fn value_of<'t>(part: &Part<'t>) -> Part<'t> {
-    let node = part.single().filter(|node| matches!(node.kind(), "pair" | "keyed_element" | "keyword_argument"));
+    let node = part
+        .single()
+        .filter(|node| matches!(node.kind(), "pair" | "keyed_element" | "keyword_argument"));
     node.and_then(|node| node.named_children().last()).map_or_else(|| part.clone(), Part::of)
 }

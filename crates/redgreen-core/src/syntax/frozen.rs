@@ -1,4 +1,4 @@
-//! Question 2: what became of the tests of a file, between two versions of it?
+//! Question 2: how did the tests of a file change between two versions?
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::language::{ItemKind, Language};
 pub enum ItemChange {
     Added(Item),
     Removed(Item),
-    /// As strong as before, as far as syntax tells.
+    /// As strong as before, as far as syntax shows.
     Changed {
         old: Item,
         new: Item,
@@ -34,19 +34,23 @@ pub enum Weakness {
     /// Skipped, or allowed to fail.
     Marked(Marker),
     FewerRows,
-    /// The runner does not take it for a test any more.
+    /// The runner no longer treats it as a test.
     NotATest,
 }
 
-/// The test items, and the helpers in test code, that differ. Code that is not test code is not looked at.
+/// The test items, and the helpers in test code, that differ. Other code is ignored.
 pub fn test_block_frozen(language: Language, path: &str, old: &str, new: &str) -> Vec<ItemChange> {
     let old = frozen(items(language, path, old));
-    let mut new: Vec<Option<Item>> = frozen(items(language, path, new)).into_iter().map(Some).collect();
+    let mut new: Vec<Option<Item>> =
+        frozen(items(language, path, new)).into_iter().map(Some).collect();
     let mut changes = Vec::new();
     let mut homeless = Vec::new();
     let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, item) in new.iter().enumerate().rev() {
-        by_name.entry(item.as_ref().map(|item| item.name.clone()).unwrap_or_default()).or_default().push(at);
+        by_name
+            .entry(item.as_ref().map(|item| item.name.clone()).unwrap_or_default())
+            .or_default()
+            .push(at);
     }
     for item in old {
         let same_name = by_name.get_mut(&item.name).and_then(Vec::pop);
@@ -56,9 +60,9 @@ pub fn test_block_frozen(language: Language, path: &str, old: &str, new: &str) -
         }
     }
     for item in homeless {
-        let moved = new
-            .iter_mut()
-            .find(|now| now.as_ref().is_some_and(|now| now.body_hash == item.body_hash && now.kind == item.kind));
+        let moved = new.iter_mut().find(|now| {
+            now.as_ref().is_some_and(|now| now.body_hash == item.body_hash && now.kind == item.kind)
+        });
         changes.push(match moved.and_then(Option::take) {
             Some(now) => renamed(item, now),
             None => ItemChange::Removed(item),
@@ -68,7 +72,7 @@ pub fn test_block_frozen(language: Language, path: &str, old: &str, new: &str) -
     changes
 }
 
-/// Whether a test file only got more tests, and imports for them.
+/// Whether a test file only gained tests, and imports for them.
 pub fn only_adds_tests(language: Language, path: &str, old: &str, new: &str) -> bool {
     let changes = test_block_frozen(language, path, old, new);
     let mut added = Vec::new();
@@ -86,7 +90,7 @@ pub fn only_adds_tests(language: Language, path: &str, old: &str, new: &str) -> 
     added.sort_by_key(|span| span.start);
     for span in added {
         rest.push_str(new.get(at..span.start).unwrap_or_default());
-        // A call that is a statement ends with a mark of its own.
+        // A call that is a statement ends with a semicolon.
         let ended = new.get(span.end..).is_some_and(|after| after.starts_with(';'));
         at = at.max(span.end + usize::from(ended));
     }
@@ -96,19 +100,21 @@ pub fn only_adds_tests(language: Language, path: &str, old: &str, new: &str) -> 
     old_rest == new_rest && old_imports.iter().all(|line| new_imports.contains(line))
 }
 
-/// Imports, and all the other lines that hold something.
+/// Imports, and all other lines that are not empty.
 fn lines(text: &str) -> (Vec<&str>, Vec<&str>) {
     const IMPORTS: [&str; 4] = ["import ", "from ", "use ", "#include "];
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+    let lines =
+        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
     lines.partition(|line| IMPORTS.iter().any(|start| line.starts_with(start)))
 }
 
-/// Whether a file changed only in snapshots that were empty and are written now.
+/// Whether a file changed only by filling empty snapshots.
 pub fn fills_snapshots(old: &str, new: &str) -> bool {
     const CALL: &str = "InlineSnapshot(";
     let mut olds = old.split(CALL);
     let mut news = new.split(CALL);
-    let squeezed = |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
+    let squeezed =
+        |text: &str| text.chars().filter(|letter| !letter.is_whitespace()).collect::<String>();
     if olds.next().map(squeezed) != news.next().map(squeezed) {
         return false;
     }
@@ -117,7 +123,9 @@ pub fn fills_snapshots(old: &str, new: &str) -> bool {
         match (olds.next(), news.next()) {
             (None, None) => return filled,
             (Some(before), Some(after)) => {
-                let after = if before.trim_start().starts_with(')') && !after.trim_start().starts_with(')') {
+                let after = if before.trim_start().starts_with(')')
+                    && !after.trim_start().starts_with(')')
+                {
                     filled = true;
                     match after_argument(after) {
                         Some(rest) => rest,
@@ -135,7 +143,7 @@ pub fn fills_snapshots(old: &str, new: &str) -> bool {
     }
 }
 
-/// What follows a text in quotes: a snapshot is nothing else.
+/// The rest after a quoted text. A snapshot is nothing else.
 fn after_argument(text: &str) -> Option<&str> {
     let text = text.trim_start();
     let quote = text.chars().next().filter(|letter| "`\"'".contains(*letter))?;
@@ -155,7 +163,8 @@ fn after_argument(text: &str) -> Option<&str> {
 }
 
 fn frozen(items: Vec<Item>) -> Vec<Item> {
-    let leaf = |kind: ItemKind| matches!(kind, ItemKind::Function | ItemKind::Case | ItemKind::DocTest);
+    let leaf =
+        |kind: ItemKind| matches!(kind, ItemKind::Function | ItemKind::Case | ItemKind::DocTest);
     items.into_iter().filter(|item| item.in_tests && leaf(item.kind)).collect()
 }
 
@@ -172,7 +181,11 @@ fn compare(old: Item, new: Item) -> Option<ItemChange> {
 
 fn renamed(old: Item, new: Item) -> ItemChange {
     let how = weaknesses(&old, &new);
-    if how.is_empty() { ItemChange::Renamed { old, new } } else { ItemChange::Weakened { old, new, how } }
+    if how.is_empty() {
+        ItemChange::Renamed { old, new }
+    } else {
+        ItemChange::Weakened { old, new, how }
+    }
 }
 
 fn weaknesses(old: &Item, new: &Item) -> Vec<Weakness> {
@@ -191,6 +204,12 @@ fn weaknesses(old: &Item, new: &Item) -> Vec<Weakness> {
     {
         how.push(Weakness::FewerRows);
     }
-    how.extend(new.markers.iter().filter(|marker| !old.markers.contains(marker)).copied().map(Weakness::Marked));
+    how.extend(
+        new.markers
+            .iter()
+            .filter(|marker| !old.markers.contains(marker))
+            .copied()
+            .map(Weakness::Marked),
+    );
     how
 }

@@ -1,6 +1,6 @@
-//! Patterns with `*`, which is all that the tables of names need.
+//! Patterns with `*`, which is all that the name tables need.
 
-/// Whether the text is the pattern, where `*` stands for anything, nothing included.
+/// Whether the text matches the pattern. `*` matches anything, including nothing.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(start) else { return false };

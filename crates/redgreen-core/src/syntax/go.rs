@@ -18,8 +18,15 @@ pub(super) const ROW: Row = Row {
         ("nil", Class::Null),
     ],
     interpolations: &[],
-    value_words: &["string", "int", "int64", "float64", "bool", "byte", "rune", "map", "uint", "int32", "any"],
-    calls: &[CallKind { kind: "call_expression", callee: &["function"], arguments: &["arguments"], mark: "" }],
+    value_words: &[
+        "string", "int", "int64", "float64", "bool", "byte", "rune", "map", "uint", "int32", "any",
+    ],
+    calls: &[CallKind {
+        kind: "call_expression",
+        callee: &["function"],
+        arguments: &["arguments"],
+        mark: "",
+    }],
     items: &[
         ("function_declaration", ItemKind::Function, "name"),
         ("method_declaration", ItemKind::Function, "name"),
@@ -33,7 +40,11 @@ pub(super) const ROW: Row = Row {
     test_classes: &["*Suite"],
     test_decorations: &[],
     test_scopes: &[],
-    markers: &[(Place::Call, "*.Skip", Skip), (Place::Call, "*.Skipf", Skip), (Place::Call, "*.SkipNow", Skip)],
+    markers: &[
+        (Place::Call, "*.Skip", Skip),
+        (Place::Call, "*.Skipf", Skip),
+        (Place::Call, "*.SkipNow", Skip),
+    ],
     parameter_lists: &[],
     parameter_rows: &[],
     assert_statement: "",

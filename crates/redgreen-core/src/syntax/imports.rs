@@ -8,14 +8,15 @@ use super::tree::{Node, Tree};
 pub struct Import {
     /// As written, without quotes: `textkit.roman`, `..roman`, `crate::roman`, `../src/roman.js`.
     pub module: String,
-    /// What is taken from it; for a whole module, the members that are used. `*` is everything, `default` the default.
+    /// The imported names; for a whole module, the members that are used. `*` is everything,
+    /// `default` the default.
     pub names: Vec<String>,
-    /// Counted from the file's own place.
+    /// Relative to the file.
     pub relative: bool,
     pub line: u32,
 }
 
-/// Every import, in the order of the text; dynamic ones as far as their module is written out.
+/// Every import, in source order. Dynamic imports are included if their module is a literal.
 pub fn imports(language: Language, source: &str) -> Vec<Import> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
     let statements = tree.nodes().filter(|node| node.is(row(language).imports));
@@ -24,11 +25,17 @@ pub fn imports(language: Language, source: &str) -> Vec<Import> {
         Language::Rust => statements.flat_map(rust).collect(),
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             let mut found: Vec<Import> = statements.filter_map(script).collect();
-            found.extend(tree.nodes().filter(|node| node.kind() == "export_statement").filter_map(script));
+            found.extend(
+                tree.nodes().filter(|node| node.kind() == "export_statement").filter_map(script),
+            );
             found
         }
-        Language::Go => statements.flat_map(go).chain(own_package(&tree, "package_clause")).collect(),
-        Language::Java => statements.filter_map(java).chain(own_package(&tree, "package_declaration")).collect(),
+        Language::Go => {
+            statements.flat_map(go).chain(own_package(&tree, "package_clause")).collect()
+        }
+        Language::Java => {
+            statements.filter_map(java).chain(own_package(&tree, "package_declaration")).collect()
+        }
         Language::Other => Vec::new(),
     };
     found.extend(dynamic(&tree));
@@ -51,7 +58,9 @@ fn python(node: Node<'_>) -> Vec<Import> {
         names
     };
     match node.child("module_name") {
-        Some(module) => vec![import(node, module.text(), names(node), module.text().starts_with('.'))],
+        Some(module) => {
+            vec![import(node, module.text(), names(node), module.text().starts_with('.'))]
+        }
         None if node.kind() == "import_statement" => {
             let modules = node.children().filter(|child| child.field() == Some("name"));
             let one = |child: Node<'_>| {
@@ -65,7 +74,7 @@ fn python(node: Node<'_>) -> Vec<Import> {
     }
 }
 
-/// The members of a module that are used: `b` of `a.b(1)`, where `a` is its name here.
+/// The members of a module that are used: `b` in `a.b(1)`, where `a` is its local name.
 fn members(tree: &Tree<'_>, local: &str) -> Vec<String> {
     const ACCESS: &[(&str, &str, &str)] = &[
         ("attribute", "object", "attribute"),
@@ -74,8 +83,13 @@ fn members(tree: &Tree<'_>, local: &str) -> Vec<String> {
     ];
     let mut names: Vec<String> = Vec::new();
     for node in tree.nodes() {
-        let Some((_, object, member)) = ACCESS.iter().find(|(kind, ..)| *kind == node.kind()) else { continue };
-        let (Some(object), Some(member)) = (node.child(object), node.child(member)) else { continue };
+        let Some((_, object, member)) = ACCESS.iter().find(|(kind, ..)| *kind == node.kind())
+        else {
+            continue;
+        };
+        let (Some(object), Some(member)) = (node.child(object), node.child(member)) else {
+            continue;
+        };
         if object.text() == local && !names.iter().any(|name| name == member.text()) {
             names.push(member.text().to_owned());
         }
@@ -86,7 +100,9 @@ fn members(tree: &Tree<'_>, local: &str) -> Vec<String> {
 /// `use a::{b, c::{d as e, self}};` is one import for each module.
 fn rust(node: Node<'_>) -> Vec<Import> {
     const TREES_MAX: usize = 1000;
-    let Some(argument) = node.child("argument").or_else(|| node.child("name")) else { return Vec::new() };
+    let Some(argument) = node.child("argument").or_else(|| node.child("name")) else {
+        return Vec::new();
+    };
     let mut found: Vec<Import> = Vec::new();
     let mut open = vec![(String::new(), argument)];
     let mut steps = 0;
@@ -95,20 +111,27 @@ fn rust(node: Node<'_>) -> Vec<Import> {
         if steps > TREES_MAX {
             break;
         }
-        let join = |tail: &str| if prefix.is_empty() { tail.to_owned() } else { format!("{prefix}::{tail}") };
+        let join = |tail: &str| {
+            if prefix.is_empty() { tail.to_owned() } else { format!("{prefix}::{tail}") }
+        };
         match tree.kind() {
             "scoped_use_list" => {
-                let prefix = tree.child("path").map_or_else(|| prefix.clone(), |path| join(path.text()));
+                let prefix =
+                    tree.child("path").map_or_else(|| prefix.clone(), |path| join(path.text()));
                 open.extend(tree.child("list").map(|list| (prefix, list)));
             }
             "use_list" => {
-                let mut inner: Vec<_> = tree.named_children().map(|child| (prefix.clone(), child)).collect();
+                let mut inner: Vec<_> =
+                    tree.named_children().map(|child| (prefix.clone(), child)).collect();
                 inner.reverse();
                 open.extend(inner);
             }
             "use_as_clause" => open.extend(tree.child("path").map(|path| (prefix.clone(), path))),
             "use_wildcard" => {
-                let module = tree.named_children().next().map_or_else(|| prefix.clone(), |path| join(path.text()));
+                let module = tree
+                    .named_children()
+                    .next()
+                    .map_or_else(|| prefix.clone(), |path| join(path.text()));
                 found.push(import(node, &module, vec!["*".to_owned()], is_local(&module)));
             }
             _ => {
@@ -117,7 +140,9 @@ fn rust(node: Node<'_>) -> Vec<Import> {
                 let module = if name.is_empty() { full.as_str() } else { module };
                 match found.iter_mut().find(|import| import.module == module) {
                     Some(known) => known.names.push(name.to_owned()),
-                    None => found.push(import(node, module, vec![name.to_owned()], is_local(module))),
+                    None => {
+                        found.push(import(node, module, vec![name.to_owned()], is_local(module)));
+                    }
                 }
             }
         }
@@ -144,9 +169,15 @@ fn script(node: Node<'_>) -> Option<Import> {
                 let local = part.named_children().next().map_or("", Node::text);
                 names.extend(members(node.tree(), local));
             }
-            "identifier" if part.parent().is_some_and(|parent| parent.kind() == "import_clause") => {
+            "identifier"
+                if part.parent().is_some_and(|parent| parent.kind() == "import_clause") =>
+            {
                 names.push("default".to_owned());
-                names.extend(members(node.tree(), part.text()).into_iter().map(|member| format!("default.{member}")));
+                names.extend(
+                    members(node.tree(), part.text())
+                        .into_iter()
+                        .map(|member| format!("default.{member}")),
+                );
             }
             _ => {}
         }
@@ -162,7 +193,9 @@ fn go(node: Node<'_>) -> Vec<Import> {
     let specs = node.descendants().filter(|child| child.kind() == "import_spec");
     let one = |spec: Node<'_>| {
         let module = unquoted(spec.child("path")?.text());
-        let local = spec.child("name").map_or_else(|| module.rsplit('/').next().unwrap_or(module), Node::text);
+        let local = spec
+            .child("name")
+            .map_or_else(|| module.rsplit('/').next().unwrap_or(module), Node::text);
         Some(import(spec, module, members(spec.tree(), local), false))
     };
     specs.filter_map(one).collect()
@@ -172,12 +205,14 @@ fn go(node: Node<'_>) -> Vec<Import> {
 fn own_package(tree: &Tree<'_>, kind: &str) -> Option<Import> {
     let clause = tree.nodes().find(|node| node.kind() == kind)?;
     let name = clause.named_children().last()?.text();
-    // A Go test may stand outside of the package it tests, and then imports it.
+    // A Go test may be outside the package it tests, and then imports it.
     (!name.ends_with("_test")).then(|| import(clause, name, vec!["*".to_owned()], true))
 }
 
 fn java(node: Node<'_>) -> Option<Import> {
-    let path = node.named_children().find(|child| matches!(child.kind(), "scoped_identifier" | "identifier"))?;
+    let path = node
+        .named_children()
+        .find(|child| matches!(child.kind(), "scoped_identifier" | "identifier"))?;
     let is_static = node.children().any(|child| child.kind() == "static");
     if node.child_of(&["asterisk"]).is_some() {
         return Some(import(node, path.text(), vec!["*".to_owned()], false));
@@ -187,7 +222,8 @@ fn java(node: Node<'_>) -> Option<Import> {
     Some(import(node, module, vec![name.to_owned()], false))
 }
 
-/// `importlib.import_module("a.b")`, `await import("./a")`, `require("./a")`, `vi.importActual("./a")`.
+/// `importlib.import_module("a.b")`, `await import("./a")`, `require("./a")`,
+/// `vi.importActual("./a")`.
 fn dynamic(tree: &Tree<'_>) -> Vec<Import> {
     const LOADERS: [&str; 7] = [
         "importlib.import_module",
@@ -200,7 +236,8 @@ fn dynamic(tree: &Tree<'_>) -> Vec<Import> {
     ];
     let loads = calls(tree.root()).filter(|call| LOADERS.contains(&call.callee.as_str()));
     let one = |call: super::call::Call<'_>| {
-        let module = call.part(0)?.single().filter(|node| super::literal::class(*node).is_some())?;
+        let module =
+            call.part(0)?.single().filter(|node| super::literal::class(*node).is_some())?;
         let module = unquoted(module.text());
         Some(import(call.node, module, taken(call.node), module.starts_with('.')))
     };
@@ -209,14 +246,19 @@ fn dynamic(tree: &Tree<'_>) -> Vec<Import> {
 
 /// `const { a, b } = require("./x")`, or the members of `const x = require("./x")`.
 fn taken(load: Node<'_>) -> Vec<String> {
-    let Some(place) =
-        load.ancestors().take(3).find(|above| matches!(above.kind(), "variable_declarator" | "assignment"))
+    let Some(place) = load
+        .ancestors()
+        .take(3)
+        .find(|above| matches!(above.kind(), "variable_declarator" | "assignment"))
     else {
         return Vec::new();
     };
-    let Some(target) = place.child("name").or_else(|| place.child("left")) else { return Vec::new() };
+    let Some(target) = place.child("name").or_else(|| place.child("left")) else {
+        return Vec::new();
+    };
     if target.kind() == "object_pattern" {
-        let names = target.named_children().map(|part| part.child("key").unwrap_or(part).text().to_owned());
+        let names =
+            target.named_children().map(|part| part.child("key").unwrap_or(part).text().to_owned());
         return names.collect();
     }
     members(load.tree(), target.text())

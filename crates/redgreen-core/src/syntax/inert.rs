@@ -1,7 +1,8 @@
-//! Question 4: a stand-in for a module, in which every name exists, does nothing and says that it was called.
+//! Question 4: a stub of a module in which every name exists, does nothing, and logs its calls.
 //!
-//! What its functions return equals nothing but itself. Where a language lets every value be true or false (scripts, Rust's `bool`),
-//! the environment chooses between two of them: a test that passes with both asks for nothing.
+//! The results of its functions equal only themselves. Where a value can be truthy or falsy
+//! (scripts, Rust's `bool`), an environment variable selects one. A test that passes with both
+//! checks nothing.
 
 mod go;
 mod rust;
@@ -13,16 +14,17 @@ use super::item::{Item, declared, items};
 use super::language::{ItemKind, Language};
 use super::tree::{Node, Tree};
 
-/// The environment variable that names the file to which each call adds a line.
+/// The environment variable with the file to which each call adds a line.
 pub const INERT_LOG: &str = "REDGREEN_INERT_LOG";
-/// What stands for the same file in the text of stand-ins.
+/// The placeholder for that file in the text of stubs.
 pub const INERT_PLACE: &str = "@REDGREEN_INERT_LOG@";
-/// The environment variable that asks for another stand-in. `other`: the second value, falsy for scripts, `true` for Rust.
-/// `true`: one that counts as true in Python, as it does in scripts. `raise`: every call ends with an exception.
-/// Of [`INERT_PLAIN`]: every call gives a plain value, in Python and scripts.
+/// The environment variable that selects another stub. `other`: the second value, falsy in scripts,
+/// `true` in Rust. `true`: a truthy value in Python, like in scripts. `raise`: every call raises.
+/// One of [`INERT_PLAIN`]: every call returns a plain value, in Python and scripts.
 pub const INERT_VALUE: &str = "REDGREEN_INERT_VALUE";
-/// Values of each plain type, one of them falsy: a test that passes with all of them checks only the type. A test that
-/// checks whether an answer is true, or within a range, fails with one of them.
+/// Values of each plain type, one of them falsy. A test that passes with all of them checks only
+/// the type. A test that checks whether a result is true, or within a range, fails with one of
+/// them.
 pub const INERT_PLAIN: [(&str, [&str; 3]); 2] =
     [("text", ["text", "other text", "no text"]), ("number", ["number", "other number", "zero"])];
 
@@ -32,11 +34,17 @@ const PROGRAM: &str = include_str!("inert/program.py");
 const NAMES_MAX: usize = 500;
 const EXCEPTIONS: [&str; 3] = ["Error", "Exception", "Warning"];
 
-/// The source of the stand-in for the module at `path`, which may exist already; `names` are what tests import from it.
-/// `None` where no stand-in can be written. In Rust and Go it has what the module has; what nobody has written is declared
-/// by [`inert_function`].
-pub fn inert_stub(language: Language, path: &str, names: &[String], existing: Option<&str>) -> Option<String> {
-    let mut wanted: Vec<String> = existing.map(|source| provided(language, path, source)).unwrap_or_default();
+/// The source of the stub for the module at `path`, which may already exist; `names` are the
+/// imports of the tests. `None` if a stub cannot be written. In Rust and Go it has the items of the
+/// module; [`inert_function`] declares missing ones.
+pub fn inert_stub(
+    language: Language,
+    path: &str,
+    names: &[String],
+    existing: Option<&str>,
+) -> Option<String> {
+    let mut wanted: Vec<String> =
+        existing.map(|source| provided(language, path, source)).unwrap_or_default();
     for name in names.iter().filter_map(|name| name.split('.').next()) {
         if is_name(name) && !wanted.iter().any(|known| known == name) {
             wanted.push(name.to_owned());
@@ -54,15 +62,20 @@ pub fn inert_stub(language: Language, path: &str, names: &[String], existing: Op
     }
 }
 
-/// A file of Rust or Go in which only those functions do nothing that are new since `old`, or not what they were there. `None`
-/// where there are none.
+/// A Rust or Go file in which only new or changed functions since `old` do nothing. `None` if there
+/// are none.
 pub fn inert_since(path: &str, old: &str, new: &str) -> Option<String> {
     let language = Language::of_path(path);
     let known = items(language, path, old);
-    let is_kept = |item: &&Item| known.iter().any(|old| old.name == item.name && old.text_hash == item.text_hash);
+    let is_kept = |item: &&Item| {
+        known.iter().any(|old| old.name == item.name && old.text_hash == item.text_hash)
+    };
     let now = items(language, path, new);
-    let kept: Vec<Range<usize>> = now.iter().filter(is_kept).map(|item| item.span.clone()).collect();
-    let is_new = |item: &Item| item.kind == ItemKind::Function && !item.in_tests && !kept.contains(&item.span);
+    let kept: Vec<Range<usize>> =
+        now.iter().filter(is_kept).map(|item| item.span.clone()).collect();
+    let is_new = |item: &Item| {
+        item.kind == ItemKind::Function && !item.in_tests && !kept.contains(&item.span)
+    };
     if !now.iter().any(is_new) {
         return None;
     }
@@ -78,7 +91,8 @@ pub fn inert_since(path: &str, old: &str, new: &str) -> Option<String> {
     }
 }
 
-/// A stand-in for a file that nothing imports by name, and that may be started as a program: it says when it is loaded.
+/// A stub for a file that nothing imports by name and that may be started as a program. It logs
+/// when it is loaded.
 pub fn inert_program(path: &str, existing: &str) -> Option<String> {
     let language = Language::of_path(path);
     if path.ends_with("__init__.py") {
@@ -87,16 +101,19 @@ pub fn inert_program(path: &str, existing: &str) -> Option<String> {
     let text = inert_stub(language, path, &[], Some(existing))?;
     Some(match language {
         Language::Python => format!("{text}\n_record(\"loaded\")\n"),
-        Language::JavaScript | Language::TypeScript | Language::Tsx => format!("{text}redgreenRecord(\"loaded\");\n"),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            format!("{text}redgreenRecord(\"loaded\");\n")
+        }
         Language::Rust | Language::Go | Language::Java | Language::Other => text,
     })
 }
 
-/// A function that nobody has written, made from how the tests call it; nothing where they do not.
+/// A missing function, declared from the calls in the tests. `None` if they do not call it.
 pub fn inert_function(language: Language, name: &str, tests: &[String]) -> Option<String> {
     tests.iter().find_map(|source| {
         let tree = Tree::parse(language, source)?;
-        let call = calls(tree.root()).find(|call| call.name() == name && !call.callee.contains('!'))?;
+        let call =
+            calls(tree.root()).find(|call| call.name() == name && !call.callee.contains('!'))?;
         match language {
             Language::Rust => Some(rust::declaration(name, &call)),
             Language::Go => Some(go::declaration(name, &call)),
@@ -110,12 +127,12 @@ pub fn inert_function(language: Language, name: &str, tests: &[String]) -> Optio
     })
 }
 
-/// What functions of [`inert_function`] need in the root of a crate.
+/// Support code for [`inert_function`], for the root of a crate.
 pub fn inert_module() -> String {
     rust::module()
 }
 
-/// A file that the stand-ins of the folder need beside them, for each package of Go.
+/// A file that the stubs of a folder need, for each Go package.
 pub fn inert_helper(path: &str, source: &str) -> Option<(String, String)> {
     go::helper(path, source)
 }
@@ -125,11 +142,12 @@ fn is_name(name: &str) -> bool {
         && name.chars().all(|letter| super::word::is_word(letter) || letter == '$')
 }
 
-/// What the module offers now, so that its other users still load.
+/// The current exports of the module, so that its other users still load.
 fn provided(language: Language, path: &str, source: &str) -> Vec<String> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
     if !language.is_script() {
-        let outermost = declared(&tree, path).into_iter().filter(|one| !one.item.name.contains("::"));
+        let outermost =
+            declared(&tree, path).into_iter().filter(|one| !one.item.name.contains("::"));
         return outermost.map(|one| one.item.name).filter(|name| !name.starts_with('_')).collect();
     }
     let exports = tree.nodes().filter(|node| node.kind() == "export_statement");
@@ -146,8 +164,10 @@ fn exported(node: Node<'_>) -> Vec<String> {
         names.push("default".to_owned());
     }
     for part in node.named_children() {
-        let declared =
-            part.child("name").into_iter().chain(part.named_children().filter_map(|inner| inner.child("name")));
+        let declared = part
+            .child("name")
+            .into_iter()
+            .chain(part.named_children().filter_map(|inner| inner.child("name")));
         let specifiers = part.named_children().filter(|inner| inner.kind() == "export_specifier");
         match part.kind() {
             "export_clause" => names.extend(
@@ -166,20 +186,27 @@ fn common_export(node: Node<'_>) -> Option<Vec<String>> {
     let left = node.child("left").filter(|_| node.kind() == "assignment_expression")?.text();
     if left == "module.exports" {
         let value = node.child("right")?;
-        return Some(value.named_children().map(|part| part.child("key").unwrap_or(part).text().to_owned()).collect());
+        return Some(
+            value
+                .named_children()
+                .map(|part| part.child("key").unwrap_or(part).text().to_owned())
+                .collect(),
+        );
     }
     let name = left.strip_prefix("module.exports.").or_else(|| left.strip_prefix("exports."))?;
     Some(vec![name.to_owned()])
 }
 
 fn python(names: &[String]) -> String {
-    let list: Vec<String> = names.iter().filter(|name| *name != "default").map(|name| format!("\"{name}\"")).collect();
+    let list: Vec<String> =
+        names.iter().filter(|name| *name != "default").map(|name| format!("\"{name}\"")).collect();
     PYTHON.replace("NAMES = []", &format!("NAMES = [{}]", list.join(", ")))
 }
 
 fn script(language: Language, path: &str, names: &[String], existing: &str) -> String {
     let common = path.ends_with(".cjs")
-        || existing.contains("module.exports") && !existing.lines().any(|line| line.starts_with("export "));
+        || existing.contains("module.exports")
+            && !existing.lines().any(|line| line.starts_with("export "));
     let mut text = String::new();
     if language != Language::JavaScript {
         text.push_str("// @ts-nocheck\n");
@@ -191,13 +218,16 @@ fn script(language: Language, path: &str, names: &[String], existing: &str) -> S
     });
     text.push_str(SCRIPT);
     if common {
-        // What is exported may itself be called.
+        // The export itself may be called.
         text.push_str("module.exports = redgreenInert(\"default\");\n");
     }
     for name in names.iter().filter(|name| !(common && *name == "default")) {
         let is_error = EXCEPTIONS.iter().any(|end| name.ends_with(end));
-        let value =
-            if is_error { format!("class {name} extends Error {{}}") } else { format!("redgreenInert(\"{name}\")") };
+        let value = if is_error {
+            format!("class {name} extends Error {{}}")
+        } else {
+            format!("redgreenInert(\"{name}\")")
+        };
         text.push_str(&match (common, name.as_str()) {
             (true, name) => format!("module.exports.{name} = {value};\n"),
             (false, "default") => "export default redgreenInert(\"default\");\n".to_owned(),

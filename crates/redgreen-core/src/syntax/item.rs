@@ -1,4 +1,5 @@
-//! Question 1: what is in a file? Every function, class, suite and test with what its syntax says about it.
+//! Question 1: what does a file contain? Every function, class, suite and test, with its
+//! properties.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -13,44 +14,45 @@ use super::{glob, hash, javascript, parameter};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// As the runner would name it inside its file: `TestRoman::test_one`, `tests::four`, `roman > four`.
+    /// The name that the runner uses inside the file: `TestRoman::test_one`, `tests::four`, `roman
+    /// > four`.
     pub name: String,
     pub kind: ItemKind,
-    /// With decorators and attributes.
+    /// Includes decorators and attributes.
     pub span: Range<usize>,
-    /// First and last, from 1.
+    /// First and last line, starting at 1.
     pub lines: (u32, u32),
     pub is_test: bool,
-    /// In test code: a test, or something that only tests see.
+    /// In test code: a test, or something that only tests use.
     pub in_tests: bool,
-    /// The same for code that differs in layout, comments and names that the file itself gives.
+    /// Equal for code that differs only in layout, comments and names that the file defines.
     pub body_hash: u64,
-    /// The same for code that differs in layout and comments.
+    /// Equal for code that differs only in layout and comments.
     pub text_hash: u64,
-    /// Those of helpers of the same file included.
+    /// Includes those of helpers in the same file.
     pub assertions: usize,
-    /// Of these, the ones that compare with a value.
+    /// The number of them that compare with a value.
     pub exact: usize,
     pub markers: Vec<Marker>,
-    /// How often it runs, where that is written out.
+    /// How often it runs, if that is written in the source.
     pub parameters: Option<usize>,
 }
 
-/// What keeps a test from running or from having to pass.
+/// What prevents a test from running, or lets it fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Marker {
     Skip,
-    /// Runs this one, and so skips the others.
+    /// Runs only this one, and skips the others.
     Only,
     Todo,
-    /// Has to fail in order to pass: xfail, `fails`, `should_panic`.
+    /// Must fail in order to pass: xfail, `fails`, `should_panic`.
     Xfail,
 }
 
-/// One item with the nodes it is made of.
+/// An item with its nodes.
 pub(super) struct Found<'t> {
     pub(super) node: Node<'t>,
-    /// With decorations.
+    /// Includes decorators.
     pub(super) whole: Vec<Node<'t>>,
     pub(super) body: Node<'t>,
     pub(super) decorations: Vec<Decoration<'t>>,
@@ -62,20 +64,20 @@ pub(super) struct Decoration<'t> {
     pub(super) node: Node<'t>,
     /// Without `@`, `#[` and arguments.
     pub(super) name: String,
-    /// Without layout, arguments included.
+    /// Without layout, but with arguments.
     pub(super) text: String,
 }
 
-/// What an example in documentation is called.
+/// The name of a documentation example.
 const EXAMPLE: &str = "(doc)";
-/// Files whose items are kept: where a test is written is looked for in all files of a project in Rust.
+/// The size of the cache. Finding a Rust test searches all files of a project.
 const KNOWN_MAX: usize = 200;
 
 thread_local! {
     static KNOWN: RefCell<VecDeque<Known>> = const { RefCell::new(VecDeque::new()) };
 }
 
-/// The items of a source that was read before.
+/// The items of a source, cached.
 struct Known {
     language: Language,
     path: String,
@@ -83,18 +85,24 @@ struct Known {
     items: Vec<Item>,
 }
 
-/// Every item, in the order of the text; nothing for a language or a source that has no tree.
+/// Every item, in source order. Empty for a language or source without a tree.
 ///
-/// The rules ask for those of the same few files again and again, so the last ones are kept.
+/// The rules ask for the same few files again and again, so the last ones are cached.
 pub fn items(language: Language, path: &str, source: &str) -> Vec<Item> {
     KNOWN.with_borrow_mut(|known| {
-        let is_same = |one: &Known| one.language == language && one.path == path && one.source == source;
+        let is_same =
+            |one: &Known| one.language == language && one.path == path && one.source == source;
         if let Some(at) = known.iter().position(is_same) {
             let one = known.remove(at);
             known.extend(one);
         } else {
             let items = read_items(language, path, source);
-            known.push_back(Known { language, path: path.to_owned(), source: source.to_owned(), items });
+            known.push_back(Known {
+                language,
+                path: path.to_owned(),
+                source: source.to_owned(),
+                items,
+            });
             if known.len() > KNOWN_MAX {
                 known.pop_front();
             }
@@ -143,11 +151,16 @@ pub(super) fn declared<'t>(tree: &'t Tree<'_>, path: &str) -> Vec<Found<'t>> {
             }
             open.pop();
         }
-        let Some(mut one) = plain(node).or_else(|| script_case(node)).or_else(|| in_macro(node)) else { continue };
+        let Some(mut one) = plain(node).or_else(|| script_case(node)).or_else(|| in_macro(node))
+        else {
+            continue;
+        };
         let outer = open.last().and_then(|at| found.get(*at));
         one.item.is_test = is_test(&one, outer, row, test_file);
-        one.item.in_tests =
-            test_file || one.item.is_test || outer.is_some_and(|outer| outer.item.in_tests) || is_test_scope(&one, row);
+        one.item.in_tests = test_file
+            || one.item.is_test
+            || outer.is_some_and(|outer| outer.item.in_tests)
+            || is_test_scope(&one, row);
         one.item.markers = markers(&one, row);
         if let Some(outer) = outer {
             one.item.name = format!("{}{}{}", outer.item.name, row.separator, one.item.name);
@@ -166,12 +179,21 @@ fn draft<'t>(
     name: String,
     decorations: Vec<Decoration<'t>>,
 ) -> Found<'t> {
-    let first = decorations.first().map_or(node, |first| if first.node.at() < node.at() { first.node } else { node });
-    let wrapper = node.parent().filter(|parent| matches!(parent.kind(), "decorated_definition" | "export_statement"));
+    let first = decorations
+        .first()
+        .map_or(node, |first| if first.node.at() < node.at() { first.node } else { node });
+    let wrapper = node
+        .parent()
+        .filter(|parent| matches!(parent.kind(), "decorated_definition" | "export_statement"));
     let outside = wrapper.unwrap_or(first);
     let whole: Vec<Node<'t>> = match wrapper {
         Some(wrapper) => vec![wrapper],
-        None => decorations.iter().map(|one| one.node).filter(|one| one.at() < node.at()).chain([node]).collect(),
+        None => decorations
+            .iter()
+            .map(|one| one.node)
+            .filter(|one| one.at() < node.at())
+            .chain([node])
+            .collect(),
     };
     let item = Item {
         name,
@@ -199,7 +221,7 @@ fn plain(node: Node<'_>) -> Option<Found<'_>> {
         body = value.child("body").unwrap_or(value);
     }
     let mut name: String = node.child(field)?.text().split_whitespace().collect();
-    // Go says whose method it is before the name.
+    // In Go, the receiver comes before the name.
     if let Some(receiver) = node.child("receiver") {
         let kind = receiver.descendants().find(|part| part.kind() == "type_identifier");
         name = format!("{}.{name}", kind.map_or("", Node::text));
@@ -211,7 +233,11 @@ pub(super) fn decorations<'t>(node: Node<'t>, row: &Row) -> Vec<Decoration<'t>> 
     let mut nodes: Vec<Node<'t>> = match row.decorations {
         Decorations::Wrapper(wrapper, decorator) => {
             let wrapper = node.parent().filter(|parent| parent.kind() == wrapper);
-            wrapper.into_iter().flat_map(Node::children).filter(|child| child.kind() == decorator).collect()
+            wrapper
+                .into_iter()
+                .flat_map(Node::children)
+                .filter(|child| child.kind() == decorator)
+                .collect()
         }
         Decorations::Before(kind) => {
             let before = node.before().take_while(|one| one.kind() == kind || one.is(row.comments));
@@ -236,22 +262,28 @@ fn decoration(node: Node<'_>) -> Decoration<'_> {
 
 /// `it("adds", () => …)` and its relatives.
 fn script_case(node: Node<'_>) -> Option<Found<'_>> {
-    let call =
-        call(node).filter(|call| call.node.tree().language.is_script() && call.node.kind() == "call_expression")?;
+    let call = call(node).filter(|call| {
+        call.node.tree().language.is_script() && call.node.kind() == "call_expression"
+    })?;
     let (kind, words) = script_words(&call)?;
     let parts = call.parts();
     let title = parts.first()?.single()?;
-    let is_text =
-        matches!(title.kind(), "string" | "template_string" | "binary_expression" | "member_expression" | "identifier");
+    let is_text = matches!(
+        title.kind(),
+        "string" | "template_string" | "binary_expression" | "member_expression" | "identifier"
+    );
     let row = row(node.tree().language);
-    let closure = parts.iter().rev().find_map(|part| part.single().filter(|one| one.is(row.closures)));
-    if !is_text || closure.is_none() && !words.iter().any(|word| matches!(word.as_str(), "todo" | "skip")) {
+    let closure =
+        parts.iter().rev().find_map(|part| part.single().filter(|one| one.is(row.closures)));
+    if !is_text
+        || closure.is_none() && !words.iter().any(|word| matches!(word.as_str(), "todo" | "skip"))
+    {
         return None;
     }
     let body = closure.and_then(|closure| closure.child("body")).unwrap_or(node);
     let name = match title.kind() {
         "string" | "template_string" => title.text().trim_matches(['"', '\'', '`']).to_owned(),
-        // What is computed may be anything.
+        // A computed part may be anything.
         _ => format!("${{{}}}", title.text()),
     };
     let mut found = draft(node, body, kind, name, Vec::new());
@@ -262,15 +294,20 @@ fn script_case(node: Node<'_>) -> Option<Found<'_>> {
 
 /// `{ skip: true }` between the title and the function.
 fn options(parts: &[super::call::Part<'_>]) -> Vec<String> {
-    let objects = parts.iter().skip(1).filter_map(|part| part.single()).filter(|node| node.kind() == "object");
+    let objects = parts
+        .iter()
+        .skip(1)
+        .filter_map(|part| part.single())
+        .filter(|node| node.kind() == "object");
     let pairs = objects.flat_map(Node::named_children).filter(|pair| pair.kind() == "pair");
     let on = pairs.filter(|pair| pair.child("value").is_some_and(|value| value.text() != "false"));
     on.filter_map(|pair| pair.child("key").map(|key| key.text().to_owned())).collect()
 }
 
-/// What kind of declaration it is, and its words: `["describe", "skip"]`.
+/// The kind of declaration and its words: `["describe", "skip"]`.
 fn script_words(call: &Call<'_>) -> Option<(ItemKind, Vec<String>)> {
-    let callee = call.callee.trim_end_matches("()").to_owned() + if call.callee.ends_with("()") { "()" } else { "" };
+    let callee = call.callee.trim_end_matches("()").to_owned()
+        + if call.callee.ends_with("()") { "()" } else { "" };
     let kinds = [(ItemKind::Case, javascript::CASES), (ItemKind::Suite, javascript::SUITES)];
     for (kind, heads) in kinds {
         for head in heads {
@@ -287,12 +324,14 @@ fn script_words(call: &Call<'_>) -> Option<(ItemKind, Vec<String>)> {
     None
 }
 
-/// Functions inside a macro, which is made of tokens: `proptest! { #[test] fn holds(n in 0..9) { … } }`.
+/// Functions inside a macro, which is made of tokens:
+/// `proptest! { #[test] fn holds(n in 0..9) { … } }`.
 fn in_macro(node: Node<'_>) -> Option<Found<'_>> {
     if node.kind() != "identifier" || node.tree().language != Language::Rust {
         return None;
     }
-    let function = node.previous_sibling().filter(|before| before.kind() == "fn" || before.text() == "fn")?;
+    let function =
+        node.previous_sibling().filter(|before| before.kind() == "fn" || before.text() == "fn")?;
     if node.parent()?.kind() != "token_tree" {
         return None;
     }
@@ -320,12 +359,19 @@ fn is_test(one: &Found<'_>, outer: Option<&Found<'_>>, row: &Row, test_file: boo
         ItemKind::Case | ItemKind::DocTest => true,
         ItemKind::Suite | ItemKind::Class => false,
         ItemKind::Function => {
-            let decorated = one.decorations.iter().any(|decoration| glob::any(row.test_decorations, &decoration.name));
+            let decorated = one
+                .decorations
+                .iter()
+                .any(|decoration| glob::any(row.test_decorations, &decoration.name));
             let in_place = match outer {
                 None => true,
                 Some(outer) => outer.item.kind == ItemKind::Class && is_test_class(outer, row),
             };
-            decorated || test_file && in_place && glob::any(row.test_names, simple) && has_test_signature(one)
+            decorated
+                || test_file
+                    && in_place
+                    && glob::any(row.test_names, simple)
+                    && has_test_signature(one)
         }
     }
 }
@@ -336,20 +382,25 @@ fn is_test_class(class: &Found<'_>, row: &Row) -> bool {
         || bases.into_iter().any(|base| glob::any(row.test_classes, base.text()))
 }
 
-/// Go runs `TestX(t *testing.T)` and not `TestX()`, nor `Testing`.
+/// Go runs `TestX(t *testing.T)`, but not `TestX()` or `Testing`.
 fn has_test_signature(one: &Found<'_>) -> bool {
     if one.node.tree().language != Language::Go {
         return true;
     }
     let name = one.item.name.rsplit('.').next().unwrap_or_default();
-    let rest = ["Test", "Fuzz", "Example", "Benchmark"].iter().find_map(|start| name.strip_prefix(start));
+    let rest =
+        ["Test", "Fuzz", "Example", "Benchmark"].iter().find_map(|start| name.strip_prefix(start));
     let lower = rest.is_some_and(|rest| rest.starts_with(char::is_lowercase));
     let parameters = one.node.child("parameters").map_or("", Node::text);
-    !lower && (name.starts_with("Example") || parameters.contains("testing.") || one.node.child("receiver").is_some())
+    !lower
+        && (name.starts_with("Example")
+            || parameters.contains("testing.")
+            || one.node.child("receiver").is_some())
 }
 
 fn is_test_scope(one: &Found<'_>, row: &Row) -> bool {
-    let marked = one.decorations.iter().any(|decoration| glob::any(row.test_scopes, &decoration.text));
+    let marked =
+        one.decorations.iter().any(|decoration| glob::any(row.test_scopes, &decoration.text));
     let guarded = one.node.tree().language.is_script()
         && one.node.ancestors().any(|above| above.is(row.branches) && is_test_guard(above, row));
     marked || guarded
@@ -365,7 +416,9 @@ fn markers(one: &Found<'_>, row: &Row) -> Vec<Marker> {
     let mut markers = Vec::new();
     for (place, pattern, marker) in row.markers {
         let here = match place {
-            Place::Decoration => one.decorations.iter().any(|decoration| glob::matches(pattern, &decoration.text)),
+            Place::Decoration => {
+                one.decorations.iter().any(|decoration| glob::matches(pattern, &decoration.text))
+            }
             Place::Word => one.words.iter().any(|word| word == pattern),
             Place::Call => {
                 matches!(one.item.kind, ItemKind::Function | ItemKind::Case)
@@ -380,8 +433,8 @@ fn markers(one: &Found<'_>, row: &Row) -> Vec<Marker> {
     markers
 }
 
-/// Assertions of each item, those with the same words once; a call of a helper of the same file counts as what the helper
-/// asserts.
+/// The assertions of each item, identical ones counted once. A call of a helper in the same file
+/// counts as the assertions of the helper.
 fn count(found: &mut [Found<'_>], assertions: &[Assertion<'_>], calls: &[Call<'_>]) {
     const ROUNDS_MAX: usize = 4;
     for one in found.iter_mut() {
@@ -389,11 +442,14 @@ fn count(found: &mut [Found<'_>], assertions: &[Assertion<'_>], calls: &[Call<'_
         one.item.assertions = distinct(inside.iter().filter(|assertion| !assertion.is_count()));
         one.item.exact = distinct(inside.iter().filter(|assertion| assertion.is_exact()));
     }
-    let direct: Vec<(usize, usize)> = found.iter().map(|one| (one.item.assertions, one.item.exact)).collect();
+    let direct: Vec<(usize, usize)> =
+        found.iter().map(|one| (one.item.assertions, one.item.exact)).collect();
     for _ in 0..ROUNDS_MAX {
         let helpers: HashMap<String, (usize, usize)> = found
             .iter()
-            .filter(|one| one.item.in_tests && !one.item.is_test && one.item.kind == ItemKind::Function)
+            .filter(|one| {
+                one.item.in_tests && !one.item.is_test && one.item.kind == ItemKind::Function
+            })
             .filter(|one| one.item.assertions > 0)
             .map(|one| (simple(&one.item.name).to_owned(), (one.item.assertions, one.item.exact)))
             .collect();
@@ -403,7 +459,10 @@ fn count(found: &mut [Found<'_>], assertions: &[Assertion<'_>], calls: &[Call<'_
         for (one, (assertions, exact)) in found.iter_mut().zip(&direct) {
             let own = simple(&one.item.name).to_owned();
             let called = within(calls, one.body, |call| call.node);
-            let helped = called.iter().filter(|call| call.name() != own).filter_map(|call| helpers.get(call.name()));
+            let helped = called
+                .iter()
+                .filter(|call| call.name() != own)
+                .filter_map(|call| helpers.get(call.name()));
             let (mut more, mut more_exact) = (0_usize, 0_usize);
             for helper in helped {
                 more = more.saturating_add(helper.0);
@@ -419,30 +478,35 @@ fn distinct<'a, 't: 'a>(assertions: impl Iterator<Item = &'a Assertion<'t>>) -> 
     assertions.map(|assertion| assertion.node.text()).collect::<HashSet<_>>().len()
 }
 
-/// Those of a list in the order of the text that are inside a node.
-pub(super) fn within<'a, 't, T>(all: &'a [T], node: Node<'t>, place: impl Fn(&T) -> Node<'t>) -> &'a [T] {
+/// The elements of a sorted list that are inside a node.
+pub(super) fn within<'a, 't, T>(
+    all: &'a [T],
+    node: Node<'t>,
+    place: impl Fn(&T) -> Node<'t>,
+) -> &'a [T] {
     let start = all.partition_point(|one| place(one).at() < node.at());
     let rest = all.get(start..).unwrap_or_default();
     let length = rest.partition_point(|one| node.contains(place(one)));
     rest.get(..length).unwrap_or_default()
 }
 
-/// What stands between the names of an item's own name.
+/// The separator in the name of an item.
 pub fn separator(language: Language) -> &'static str {
     row(language).separator
 }
 
-/// The names that an item's name is made of, from the outermost to its own. An example has the name of what it documents.
+/// The parts of an item's name, from the outermost to its own. An example has the name of the item
+/// it documents.
 pub fn names_of(language: Language, name: &str) -> Vec<&str> {
     name.split(separator(language)).filter(|part| *part != EXAMPLE).collect()
 }
 
-/// Whether an item of that name is an example in documentation.
+/// Whether an item of that name is a documentation example.
 pub fn is_example(name: &str) -> bool {
     name.ends_with(EXAMPLE)
 }
 
-/// The last name of a qualified one.
+/// The last part of a qualified name.
 pub(super) fn simple(name: &str) -> &str {
     name.rsplit([':', '.', '>']).next().unwrap_or(name).trim()
 }
@@ -466,8 +530,12 @@ fn doc_item(tree: &Tree<'_>, test: &DocTest<'_>) -> Item {
     markers.extend(test.ignored.then_some(Marker::Skip));
     markers.extend(test.panics.then_some(Marker::Xfail));
     let hash = parsed.as_ref().map_or(0, |tree| hash::renamed(tree.root(), &HashSet::new()));
-    let expected: Vec<&str> =
-        test.expected.iter().filter_map(|range| tree.source.get(range.clone())).map(str::trim).collect();
+    let expected: Vec<&str> = test
+        .expected
+        .iter()
+        .filter_map(|range| tree.source.get(range.clone()))
+        .map(str::trim)
+        .collect();
     let text_hash = hash ^ hash::of_words(&expected);
     Item {
         name: path.join(row.separator),

@@ -34,8 +34,18 @@ pub(super) const ROW: Row = Row {
         "Long",
     ],
     calls: &[
-        CallKind { kind: "method_invocation", callee: &["object", "name"], arguments: &["arguments"], mark: "" },
-        CallKind { kind: "object_creation_expression", callee: &["type"], arguments: &["arguments"], mark: "" },
+        CallKind {
+            kind: "method_invocation",
+            callee: &["object", "name"],
+            arguments: &["arguments"],
+            mark: "",
+        },
+        CallKind {
+            kind: "object_creation_expression",
+            callee: &["type"],
+            arguments: &["arguments"],
+            mark: "",
+        },
     ],
     items: &[
         ("class_declaration", ItemKind::Class, "name"),

@@ -5,7 +5,8 @@ use super::assertion::Means::{Differs, Equal, Fail, Falsity, Matcher, Other, Thr
 use super::language::{CallKind, Class, Decorations, ItemKind, Place, Row};
 
 /// The calls that declare tests and suites, and the words that may follow them after a dot.
-pub(super) const CASES: &[&str] = &["it", "test", "xit", "fit", "xtest", "t.test", "specify", "Deno.test", "bench"];
+pub(super) const CASES: &[&str] =
+    &["it", "test", "xit", "fit", "xtest", "t.test", "specify", "Deno.test", "bench"];
 pub(super) const SUITES: &[&str] = &["describe", "suite", "context", "xdescribe", "fdescribe"];
 pub(super) const WORDS: &[&str] = &[
     "only",
@@ -28,7 +29,11 @@ pub(super) const WORDS: &[&str] = &[
 
 pub(super) const ROW: Row = Row {
     comments: &["comment", "html_comment"],
-    identifiers: &["identifier", "shorthand_property_identifier", "shorthand_property_identifier_pattern"],
+    identifiers: &[
+        "identifier",
+        "shorthand_property_identifier",
+        "shorthand_property_identifier_pattern",
+    ],
     literals: &[
         ("string", Class::Text),
         ("template_string", Class::Text),
@@ -40,11 +45,22 @@ pub(super) const ROW: Row = Row {
     ],
     interpolations: &["template_substitution"],
     value_words: &[
-        "new", "Map", "Set", "Date", "Array", "Object", "Number", "BigInt", "String", "of", "from", "as", "const",
+        "new", "Map", "Set", "Date", "Array", "Object", "Number", "BigInt", "String", "of", "from",
+        "as", "const",
     ],
     calls: &[
-        CallKind { kind: "call_expression", callee: &["function"], arguments: &["arguments"], mark: "" },
-        CallKind { kind: "new_expression", callee: &["constructor"], arguments: &["arguments"], mark: "" },
+        CallKind {
+            kind: "call_expression",
+            callee: &["function"],
+            arguments: &["arguments"],
+            mark: "",
+        },
+        CallKind {
+            kind: "new_expression",
+            callee: &["constructor"],
+            arguments: &["arguments"],
+            mark: "",
+        },
     ],
     items: &[
         ("function_declaration", ItemKind::Function, "name"),
@@ -110,7 +126,7 @@ pub(super) const ROW: Row = Row {
         ("*expect()*.toBeFalsy", Other, "toBeTruthy"),
         ("*expect()*.toBeDefined", Other, "toBeUndefined"),
         ("*expect()*.toBeUndefined", Other, "toBeDefined"),
-        // One of several: another value may be there as well.
+        // One of several: another value may also be there.
         ("*expect()*.toContain*", Other, "not"),
         ("*expect()*.toHaveProperty", Other, "not"),
         ("*expect()*.toHaveBeen*With", Other, "not"),
@@ -175,7 +191,7 @@ pub(super) const ROW: Row = Row {
     imports: &["import_statement"],
 };
 
-/// A title as a pattern: what a runner fills in (`%s`, `$name`, `${name}`) may be anything.
+/// A title as a pattern: placeholders (`%s`, `$name`, `${name}`) match anything.
 pub(crate) fn title_pattern(title: &str) -> String {
     const FORMATS: &str = "sdifjoOpc#$";
     let mut pattern = String::with_capacity(title.len());
@@ -202,7 +218,10 @@ pub(crate) fn title_pattern(title: &str) -> String {
                 pattern.push('*');
             }
             '$' if next.is_some_and(|next| next.is_alphabetic() || "_#".contains(next)) => {
-                while letters.next_if(|next| super::word::is_word(*next) || ".#".contains(*next)).is_some() {}
+                while letters
+                    .next_if(|next| super::word::is_word(*next) || ".#".contains(*next))
+                    .is_some()
+                {}
                 pattern.push('*');
             }
             _ => pattern.push(letter),

@@ -1,20 +1,21 @@
-//! The languages, and the shape of the row that describes one: what its nodes are called and which names mean what.
+//! The languages, and the row that describes one: names of its nodes, and the meaning of other
+//! names.
 
 use super::assertion::Means;
 use super::{Marker, go, java, javascript, python, rust};
 
-/// A language whose syntax tree can be asked; everything else is known by file only.
+/// A language with a syntax tree. Everything else is handled by file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Language {
     Python,
     Rust,
-    /// With JSX.
+    /// Includes JSX.
     JavaScript,
     TypeScript,
     Tsx,
     Go,
     Java,
-    /// Known by file only: every question about it has the empty answer.
+    /// Handled by file only: every question has an empty answer.
     Other,
 }
 
@@ -55,48 +56,50 @@ pub(super) fn row(language: Language) -> &'static Row {
     match language {
         Language::Python => &python::ROW,
         Language::Rust => &rust::ROW,
-        // A language without a grammar has no tree, so its row is never asked.
-        Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Other => &javascript::ROW,
+        // A language without a grammar has no tree, so its row is never used.
+        Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Other => {
+            &javascript::ROW
+        }
         Language::Go => &go::ROW,
         Language::Java => &java::ROW,
     }
 }
 
-/// One language. Patterns are globs; callees are written without the arguments of inner calls: `expect().not.toBe`.
+/// One language. Patterns are globs. Callees have no arguments of inner calls: `expect().not.toBe`.
 pub(super) struct Row {
     pub(super) comments: &'static [&'static str],
     pub(super) identifiers: &'static [&'static str],
     pub(super) literals: &'static [(&'static str, Class)],
-    /// What makes a string more than its text, such as an f-string's braces.
+    /// Nodes that make a string more than a literal, such as the braces of an f-string.
     pub(super) interpolations: &'static [&'static str],
-    /// Names that only dress up a literal: `Some`, `vec!`, `String::from`.
+    /// Names that only wrap a literal: `Some`, `vec!`, `String::from`.
     pub(super) value_words: &'static [&'static str],
     pub(super) calls: &'static [CallKind],
-    /// Kind, what it is, and the field that holds its name.
+    /// The node kind, the item kind, and the field with the name.
     pub(super) items: &'static [(&'static str, ItemKind, &'static str)],
     pub(super) decorations: Decorations,
     pub(super) separator: &'static str,
-    /// Functions without a name, whose insides run later or never.
+    /// Anonymous functions, which run later or never.
     pub(super) closures: &'static [&'static str],
-    /// What a test file is called.
+    /// File names of tests.
     pub(super) test_files: &'static [&'static str],
     pub(super) test_names: &'static [&'static str],
     pub(super) test_classes: &'static [&'static str],
     pub(super) test_decorations: &'static [&'static str],
-    /// Where test code lives inside a file that is not a test file.
+    /// Test code inside a file that is not a test file.
     pub(super) test_scopes: &'static [&'static str],
     pub(super) markers: &'static [(Place, &'static str, Marker)],
-    /// Decorations that hold rows of data: with a list, or one for each row.
+    /// Decorators with rows of data: with a list, or one for each row.
     pub(super) parameter_lists: &'static [&'static str],
     pub(super) parameter_rows: &'static [&'static str],
     pub(super) assert_statement: &'static str,
-    /// The first row that matches counts.
+    /// The first matching row counts.
     pub(super) asserts: &'static [(&'static str, Means, &'static str)],
     /// Statements that end a test without an assertion: `raise`, `throw`.
     pub(super) raises: &'static [&'static str],
     pub(super) blocks: &'static [&'static str],
     pub(super) branches: &'static [&'static str],
-    /// Where a name comes to be: the node, and the field of the name.
+    /// Where a name is bound: the node, and the field of the name.
     pub(super) bindings: &'static [(&'static str, &'static str)],
     pub(super) imports: &'static [&'static str],
 }
@@ -110,12 +113,12 @@ pub(super) enum Class {
     Null,
 }
 
-/// How a call is written: its node, and the fields of what is called and of the arguments.
+/// The syntax of a call: its node, and the fields of the callee and the arguments.
 pub(super) struct CallKind {
     pub(super) kind: &'static str,
     pub(super) callee: &'static [&'static str],
     pub(super) arguments: &'static [&'static str],
-    /// Put after the name, as `!` for macros.
+    /// Follows the name, such as `!` for macros.
     pub(super) mark: &'static str,
 }
 
@@ -123,7 +126,7 @@ pub(super) struct CallKind {
 pub enum ItemKind {
     Function,
     Class,
-    /// A module, a `describe`: something that holds tests.
+    /// A module or a `describe`: a container of tests.
     Suite,
     /// An `it` or `test` call.
     Case,
@@ -131,10 +134,10 @@ pub enum ItemKind {
     DocTest,
 }
 
-/// Where decorators, attributes and annotations stand.
+/// Where decorators, attributes and annotations are.
 #[derive(Clone, Copy)]
 pub(super) enum Decorations {
-    /// Around both: the wrapper's kind, and the decorator's.
+    /// Around both: the kind of the wrapper and of the decorator.
     Wrapper(&'static str, &'static str),
     Before(&'static str),
     /// In a child of that kind.
@@ -142,11 +145,11 @@ pub(super) enum Decorations {
     None,
 }
 
-/// Where a marker is written.
+/// Where a marker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Decoration,
     Call,
-    /// A word of the call that declares the test: `it.skip`.
+    /// A word in the call that declares the test: `it.skip`.
     Word,
 }

@@ -1,4 +1,4 @@
-//! Literals: which parts of an expression are written-out values, and whether an expression is nothing else.
+//! Literals: which parts of an expression are literals, and whether it consists only of them.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::call::Part;
 use super::language::{Class, row};
 use super::tree::Node;
 
-/// The literal a node is, unless something is computed inside it.
+/// The kind of a literal, unless something inside it is computed.
 pub(super) fn class(node: Node<'_>) -> Option<Class> {
     let row = row(node.tree().language);
     let (_, class) = row.literals.iter().find(|(kind, _)| *kind == node.kind())?;
@@ -14,7 +14,7 @@ pub(super) fn class(node: Node<'_>) -> Option<Class> {
     (node.is_named() && !computed || node.is_leaf() && *class != Class::Text).then_some(*class)
 }
 
-/// Every literal of the part, outermost first.
+/// Every literal in the part, outermost first.
 pub(super) fn literals<'t>(part: &Part<'t>) -> Vec<(Node<'t>, Class)> {
     let mut found: Vec<(Node<'t>, Class)> = Vec::new();
     for node in part.subtree() {
@@ -26,7 +26,8 @@ pub(super) fn literals<'t>(part: &Part<'t>) -> Vec<(Node<'t>, Class)> {
     found
 }
 
-/// Whether nothing in the part is computed by the code under test: literals, punctuation and constructors of values.
+/// Whether the code under test computes nothing in the part: only literals, punctuation and
+/// constructors of values.
 pub(super) fn is_pure(part: &Part<'_>) -> bool {
     let mut covered = 0;
     let mut anything = false;
@@ -45,20 +46,23 @@ pub(super) fn is_pure(part: &Part<'_>) -> bool {
             }
             anything = anything || !key;
         } else if node.is_leaf() && matches!(node.text(), "]" | "}" | ")") {
-            // An empty list is a value as well.
+            // An empty list is a value too.
             anything = true;
         }
     }
     anything
 }
 
-/// The name of a field or of an entry is not computed.
+/// The name of a field or key is not computed.
 fn is_key(node: Node<'_>) -> bool {
     let follows = node.next_sibling().is_some_and(|next| matches!(next.kind(), ":" | "="));
     let named = matches!(node.kind(), "property_identifier" | "field_identifier");
     named && follows
         || node.parent().is_some_and(|parent| {
-            matches!(parent.kind(), "keyword_argument" | "pair" | "keyed_element" | "field_initializer") && follows
+            matches!(
+                parent.kind(),
+                "keyword_argument" | "pair" | "keyed_element" | "field_initializer"
+            ) && follows
         })
 }
 

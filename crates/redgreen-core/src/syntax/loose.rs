@@ -1,5 +1,5 @@
-//! Statements at the top of a file that do something by themselves when it is loaded, such as calls and assertions; and
-//! whether a text is a program of the language at all.
+//! Top-level statements that do something when a file is loaded, such as calls and assertions.
+//! Also: whether a text is a program of the language at all.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use super::item::declares_test;
 use super::language::Language;
 use super::tree::{Node, Tree};
 
-/// Whether a text reads as a program of this language, from its beginning to its end.
+/// Whether the whole text parses as this language.
 pub fn parses(language: Language, source: &str) -> bool {
     !source.trim().is_empty() && Tree::parse(language, source).is_some_and(|tree| !tree.is_broken())
 }
 
-/// Where a file calls or asserts something by itself: examples of use, which a module does not need. Tests, assignments,
-/// imports, definitions and texts are not meant.
+/// Top-level calls and assertions: usage examples, which a module does not need. Tests,
+/// assignments, imports, definitions and strings do not count.
 pub fn loose(language: Language, source: &str) -> Vec<Range<usize>> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
     let is_loose = |node: &Node<'_>| match language {

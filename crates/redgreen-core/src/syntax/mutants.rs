@@ -1,4 +1,4 @@
-//! Question 6: small faults in the changed lines, which tests that discriminate have to notice.
+//! Question 6: small mutants in the changed lines, which good tests detect.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -12,20 +12,20 @@ use super::tree::{Node, Tree};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutant {
     pub line: u32,
-    /// What is replaced, in the original source.
+    /// The replaced range in the original source.
     pub span: Range<usize>,
     pub replacement: String,
     pub description: String,
 }
 
 impl Mutant {
-    /// The whole source with the fault in it.
+    /// The whole source with the mutant.
     pub fn apply(&self, source: &str) -> Option<String> {
         apply(source, vec![(self.span.clone(), self.replacement.clone())])
     }
 }
 
-/// Likeliest to be wrong first: the order in which they are tried on a line.
+/// Most useful first: the order in which they are tried on a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Operator,
@@ -78,7 +78,7 @@ const OPERATIONS: &[&str] = &[
     "assignment_statement",
     "range_expression",
 ];
-/// What is in these is not run, or decides nothing.
+/// Code in these nodes does not run, or decides nothing.
 const STILL: &[&str] = &[
     "attribute_item",
     "decorator",
@@ -93,8 +93,8 @@ const STILL: &[&str] = &[
 ];
 const CANDIDATES_MAX: usize = 2000;
 
-/// Up to `limit` faults inside the changed lines (from 1), each of which still parses; the first ones are on different
-/// lines. Test code is left alone.
+/// Up to `limit` mutants in the changed lines (starting at 1), each of which still parses. The
+/// first ones are on different lines. Test code is not mutated.
 pub fn mutants(
     language: Language,
     path: &str,
@@ -103,15 +103,18 @@ pub fn mutants(
     limit: usize,
 ) -> Vec<Mutant> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
-    let tests: Vec<Range<usize>> =
-        declared(&tree, path).into_iter().filter(|one| one.item.in_tests).map(|one| one.item.span).collect();
+    let tests: Vec<Range<usize>> = declared(&tree, path)
+        .into_iter()
+        .filter(|one| one.item.in_tests)
+        .map(|one| one.item.span)
+        .collect();
     let mut candidates: Vec<(Kind, Mutant)> = Vec::new();
     for node in tree.nodes() {
         let wanted = changed.iter().any(|lines| lines.contains(&node.line()));
         if !wanted || tests.iter().any(|span| span.contains(&node.span().start)) || is_still(node) {
             continue;
         }
-        candidates.extend(faults(node));
+        candidates.extend(at_node(node));
         if candidates.len() > CANDIDATES_MAX {
             break;
         }
@@ -119,7 +122,10 @@ pub fn mutants(
     let broken = tree.is_broken();
     let parses = |mutant: &Mutant| {
         let changed = mutant.apply(source);
-        broken || changed.is_some_and(|changed| Tree::parse(language, &changed).is_some_and(|tree| !tree.is_broken()))
+        broken
+            || changed.is_some_and(|changed| {
+                Tree::parse(language, &changed).is_some_and(|tree| !tree.is_broken())
+            })
     };
     spread(candidates).into_iter().filter(parses).take(limit).collect()
 }
@@ -144,7 +150,7 @@ fn is_still(node: Node<'_>) -> bool {
     node.is(row.comments) || node.ancestors().any(|above| above.is(STILL) || above.is(row.comments))
 }
 
-fn faults(node: Node<'_>) -> Vec<(Kind, Mutant)> {
+fn at_node(node: Node<'_>) -> Vec<(Kind, Mutant)> {
     let found = [
         (Kind::Operator, operator(node)),
         (Kind::Condition, condition(node)),
@@ -158,33 +164,45 @@ fn faults(node: Node<'_>) -> Vec<(Kind, Mutant)> {
     found.into_iter().filter_map(|(kind, mutant)| Some((kind, mutant?))).collect()
 }
 
-fn mutant(node: Node<'_>, span: Range<usize>, replacement: String, description: String) -> Option<Mutant> {
+fn mutant(
+    node: Node<'_>,
+    span: Range<usize>,
+    replacement: String,
+    description: String,
+) -> Option<Mutant> {
     Some(Mutant { line: node.line(), span, replacement, description })
 }
 
 fn operator(node: Node<'_>) -> Option<Mutant> {
     let parent = node.parent().filter(|parent| parent.is(OPERATIONS))?;
     let (from, to) = OPERATORS.iter().find(|(from, _)| !node.is_named() && node.kind() == *from)?;
-    // Text can be joined and not subtracted; the compiler would notice, not the tests.
+    // Strings can be joined, but not subtracted. The compiler would detect that, not the tests.
     let text = parent.children().any(|side| class(side) == Some(Class::Text));
     let joins = matches!(*from, "+" | "+=") && text;
-    (!joins).then(|| mutant(node, node.span(), (*to).to_owned(), format!("`{from}` became `{to}`")))?
+    (!joins)
+        .then(|| mutant(node, node.span(), (*to).to_owned(), format!("`{from}` became `{to}`")))?
 }
 
 fn condition(node: Node<'_>) -> Option<Mutant> {
     let inner = decisive(node)?;
     let not = if node.tree().language == Language::Python { "not " } else { "!" };
-    mutant(inner, inner.span(), format!("{not}({})", inner.text()), "the condition was negated".to_owned())
+    mutant(
+        inner,
+        inner.span(),
+        format!("{not}({})", inner.text()),
+        "the condition was negated".to_owned(),
+    )
 }
 
-/// What a branch is there for never happens: a check that only one test looks at is missed by no other fault.
+/// A branch that is never taken. No other mutant removes a check that only one test covers.
 fn never(node: Node<'_>) -> Option<Mutant> {
-    let inner = decisive(node).filter(|_| node.parent().is_some_and(|above| above.kind().starts_with("if_")))?;
+    let inner = decisive(node)
+        .filter(|_| node.parent().is_some_and(|above| above.kind().starts_with("if_")))?;
     let no = if node.tree().language == Language::Python { "False" } else { "false" };
     mutant(inner, inner.span(), no.to_owned(), "the condition was never true".to_owned())
 }
 
-/// The condition that a branch asks.
+/// The condition of a branch.
 fn decisive(node: Node<'_>) -> Option<Node<'_>> {
     let decides = matches!(
         node.parent()?.kind(),
@@ -198,21 +216,32 @@ fn decisive(node: Node<'_>) -> Option<Node<'_>> {
     if node.field() != Some("condition") || !decides || node.kind().starts_with("let_") {
         return None;
     }
-    if node.kind() == "parenthesized_expression" { node.named_children().next() } else { Some(node) }
+    if node.kind() == "parenthesized_expression" {
+        node.named_children().next()
+    } else {
+        Some(node)
+    }
 }
 
 fn constant(node: Node<'_>) -> Option<Mutant> {
     let parent = node.parent()?;
-    let class = class(node).filter(|_| parent.kind() != "expression_statement" && parent.field() != Some("type"))?;
-    if class == Class::Null || parent.is(&["string", "concatenated_string", "boolean_literal"]) && class == Class::Text
+    let class = class(node)
+        .filter(|_| parent.kind() != "expression_statement" && parent.field() != Some("type"))?;
+    if class == Class::Null
+        || parent.is(&["string", "concatenated_string", "boolean_literal"]) && class == Class::Text
     {
         return None;
     }
     let replacement = other(node, class, Letters::Near)?;
-    mutant(node, node.span(), replacement.clone(), format!("`{}` became `{replacement}`", node.text()))
+    mutant(
+        node,
+        node.span(),
+        replacement.clone(),
+        format!("`{}` became `{replacement}`", node.text()),
+    )
 }
 
-/// What is thrown is of another class: a test that takes any error does not notice.
+/// Throws another class. A test that accepts any error does not detect it.
 fn error(node: Node<'_>) -> Option<Mutant> {
     let language = node.tree().language;
     let known = match language {
@@ -228,9 +257,12 @@ fn error(node: Node<'_>) -> Option<Mutant> {
         "new_expression" => node.child("constructor")?,
         _ => return None,
     };
-    // `raise error`, `throw error`: what was caught goes on.
+    // `raise error`, `throw error`: rethrows what was caught.
     let named = class.text().starts_with(|letter: char| letter.is_uppercase()) && thrown.is_named();
-    let other = known.into_iter().find(|other| *other != class.text()).filter(|_| named && class.is_leaf())?;
+    let other = known
+        .into_iter()
+        .find(|other| *other != class.text())
+        .filter(|_| named && class.is_leaf())?;
     mutant(node, class.span(), other.to_owned(), format!("`{}` became `{other}`", class.text()))
 }
 
@@ -243,8 +275,9 @@ fn returned(node: Node<'_>) -> Option<Mutant> {
             Language::JavaScript | Language::TypeScript | Language::Tsx => "undefined",
             Language::Go | Language::Java | Language::Rust | Language::Other => return None,
         };
-        return (value.text() != nothing)
-            .then(|| mutant(node, value.span(), nothing.to_owned(), format!("returns `{nothing}`")))?;
+        return (value.text() != nothing).then(|| {
+            mutant(node, value.span(), nothing.to_owned(), format!("returns `{nothing}`"))
+        })?;
     }
     // The value of a Rust function is its last expression.
     let body = node.parent().filter(|parent| parent.kind() == "block")?;
@@ -296,12 +329,20 @@ fn early_return(node: Node<'_>) -> Option<Mutant> {
         .find(|child| !child.is(row.comments) && child.kind() != "statement_list")
         .or_else(|| body.named_children().next())?;
     let statement = match node.tree().language {
-        Language::Python if node.child("return_type").is_none_or(|returns| returns.text() == "None") => "return\n",
+        Language::Python
+            if node.child("return_type").is_none_or(|returns| returns.text() == "None") =>
+        {
+            "return\n"
+        }
         Language::JavaScript | Language::TypeScript | Language::Tsx => "return;\n",
         Language::Rust if node.child("return_type").is_none() => "return;\n",
         Language::Go if node.child("result").is_none() => "return\n",
-        Language::Java if node.child("type").is_some_and(|kind| kind.kind() == "void_type") => "if (true) return;\n",
-        Language::Python | Language::Rust | Language::Go | Language::Java | Language::Other => return None,
+        Language::Java if node.child("type").is_some_and(|kind| kind.kind() == "void_type") => {
+            "if (true) return;\n"
+        }
+        Language::Python | Language::Rust | Language::Go | Language::Java | Language::Other => {
+            return None;
+        }
     };
     let start = first.span().start;
     let indent: String = node

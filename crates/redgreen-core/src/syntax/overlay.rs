@@ -1,4 +1,4 @@
-//! Question 2, continued: the candidate's code with the frozen tests, for files that hold both.
+//! Question 2, continued: the candidate's code with the frozen tests, for files that contain both.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,7 +12,8 @@ use super::tree::{Node, Tree};
 
 struct Block {
     key: String,
-    /// How many with the same key stand before it: several parts of a file may have one name.
+    /// The number of earlier blocks with the same key: several parts of a file may have the same
+    /// name.
     nth: usize,
     span: Range<usize>,
     place: At,
@@ -20,29 +21,43 @@ struct Block {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// Stands alone, so it can be put back at the end of the file.
+    /// Independent, so it can be restored at the end of the file.
     File,
     /// Inside another item.
     Item,
-    /// Documentation of what its key names.
+    /// Documentation of the item in its key.
     Documentation,
 }
 
-/// The candidate with its test blocks replaced by the frozen ones; those it added are left out, those it dropped are put
-/// back. `None` when there is nothing frozen in the file, or no place to put it.
-pub fn overlay_tests(language: Language, path: &str, frozen: &str, candidate: &str) -> Option<String> {
+/// The candidate with its test blocks replaced by the frozen ones. Added blocks are removed, and
+/// dropped ones restored. `None` if the file has no frozen blocks, or no place for them.
+pub fn overlay_tests(
+    language: Language,
+    path: &str,
+    frozen: &str,
+    candidate: &str,
+) -> Option<String> {
     let old = Tree::parse(language, frozen)?;
     let new = Tree::parse(language, candidate)?;
     if glob::any(row(language).test_files, path) {
         return (!frozen.is_empty()).then(|| frozen.to_owned());
     }
     let kept = blocks(&old, path);
-    if kept.is_empty() { None } else { lay(&kept, frozen, &new, &blocks(&new, path), path, Homeless::Refuse) }
+    if kept.is_empty() {
+        None
+    } else {
+        lay(&kept, frozen, &new, &blocks(&new, path), path, Homeless::Refuse)
+    }
 }
 
-/// The candidate with the examples in documentation of another version, and nothing else of it; those the candidate added
-/// stay. `None` when one has no place there.
-pub fn overlay_examples(language: Language, path: &str, frozen: &str, candidate: &str) -> Option<String> {
+/// The candidate with the documentation examples of another version, and nothing else from it.
+/// Added examples stay. `None` if one has no place.
+pub fn overlay_examples(
+    language: Language,
+    path: &str,
+    frozen: &str,
+    candidate: &str,
+) -> Option<String> {
     let (old, new) = (Tree::parse(language, frozen)?, Tree::parse(language, candidate)?);
     let is_example = |block: &Block| block.place == At::Documentation;
     let kept: Vec<Block> = blocks(&old, path).into_iter().filter(is_example).collect();
@@ -50,8 +65,8 @@ pub fn overlay_examples(language: Language, path: &str, frozen: &str, candidate:
     lay(&kept, frozen, &new, &present, path, Homeless::Refuse)
 }
 
-/// The code of one version with the tests of another, where they stand in the same file. Tests that have no place in that
-/// code are left out. `None` when neither version has any.
+/// The code of one version with the tests of another, in the same file. Tests without a place in
+/// that code are omitted. `None` if neither version has any.
 pub fn tests_over(language: Language, path: &str, tests: &str, code: &str) -> Option<String> {
     let (from, to) = (Tree::parse(language, tests)?, Tree::parse(language, code)?);
     let kept = blocks(&from, path);
@@ -62,19 +77,23 @@ pub fn tests_over(language: Language, path: &str, tests: &str, code: &str) -> Op
     lay(&kept, tests, &to, &present, path, Homeless::LeaveOut)
 }
 
-/// The modules of Rust that a file declares and that stand in files of their own: each by its name, and as it is written.
+/// The Rust modules that a file declares and that are in separate files: each by name, and as
+/// written.
 pub fn modules(source: &str) -> Vec<(String, String)> {
     let Some(tree) = Tree::parse(Language::Rust, source) else { return Vec::new() };
-    let declared = tree.nodes().filter(|node| node.kind() == "mod_item" && node.child("body").is_none());
+    let declared =
+        tree.nodes().filter(|node| node.kind() == "mod_item" && node.child("body").is_none());
     let named = declared.filter_map(|node| {
         let name = node.child("name")?.text().to_owned();
-        let first = super::item::decorations(node, row(Language::Rust)).first().map_or(node, |one| one.node);
+        let first = super::item::decorations(node, row(Language::Rust))
+            .first()
+            .map_or(node, |one| one.node);
         Some((name, source.get(first.span().start..node.span().end)?.to_owned()))
     });
     named.collect()
 }
 
-/// What becomes of a block that the other version has no place for.
+/// What to do with a block that has no place in the other version.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Homeless {
     Refuse,
@@ -94,7 +113,7 @@ fn lay(
     for block in present {
         let replacement = kept.iter().find(|kept| kept.is(block));
         let text = replacement.and_then(|kept| frozen.get(kept.span.clone())).unwrap_or_default();
-        // A new example in the documentation belongs to the code it documents.
+        // A new documentation example belongs to the code it documents.
         if replacement.is_some() || block.place != At::Documentation {
             edits.push((block.span.clone(), text.to_owned()));
         }
@@ -105,8 +124,12 @@ fn lay(
             (At::File, _) => tail.push_str(&format!("\n{text}\n")),
             (At::Item, Homeless::Refuse) => return None,
             (At::Item, Homeless::LeaveOut) => {}
-            (At::Documentation, Homeless::Refuse) => edits.push(documentation(new, path, block, text)?),
-            (At::Documentation, Homeless::LeaveOut) => edits.extend(documentation(new, path, block, text)),
+            (At::Documentation, Homeless::Refuse) => {
+                edits.push(documentation(new, path, block, text)?);
+            }
+            (At::Documentation, Homeless::LeaveOut) => {
+                edits.extend(documentation(new, path, block, text));
+            }
         }
     }
     let mut result = apply(new.source, edits)?;
@@ -114,15 +137,21 @@ fn lay(
     Some(result)
 }
 
-/// Where the documentation of an item goes: over what it has, or before it.
-fn documentation(tree: &Tree<'_>, path: &str, block: &Block, text: &str) -> Option<(Range<usize>, String)> {
+/// Where the documentation of an item goes: over the existing one, or before the item.
+fn documentation(
+    tree: &Tree<'_>,
+    path: &str,
+    block: &Block,
+    text: &str,
+) -> Option<(Range<usize>, String)> {
     let name = block.key.strip_prefix("doc ").filter(|_| block.nth == 0)?;
     if name.is_empty() {
         return Some((0..0, format!("{text}\n")));
     }
     let owner = declared(tree, path).into_iter().find(|one| one.item.name == name)?;
     let first = owner.whole.first().map_or(owner.node, |first| *first);
-    let old: Vec<Node<'_>> = first.before().take_while(|before| before.text().starts_with("///")).collect();
+    let old: Vec<Node<'_>> =
+        first.before().take_while(|before| before.text().starts_with("///")).collect();
     if tree.language == Language::Python {
         let body = owner.node.child("body")?;
         let start = body.span().start;
@@ -134,7 +163,7 @@ fn documentation(tree: &Tree<'_>, path: &str, block: &Block, text: &str) -> Opti
     Some((start..end, if old.is_empty() { format!("{text}\n") } else { text.to_owned() }))
 }
 
-/// The text with each place replaced; `None` if two of them overlap.
+/// The text with each range replaced. `None` if two of them overlap.
 pub(super) fn apply(source: &str, mut edits: Vec<(Range<usize>, String)>) -> Option<String> {
     edits.sort_by_key(|(span, _)| (span.start, span.end));
     let mut text = String::with_capacity(source.len());
@@ -151,7 +180,9 @@ pub(super) fn apply(source: &str, mut edits: Vec<(Range<usize>, String)>) -> Opt
 fn blocks(tree: &Tree<'_>, path: &str) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let declared = declared(tree, path);
-    let name = |node: Node<'_>| declared.iter().find(|one| one.node.at() == node.at()).map(|one| one.item.name.clone());
+    let name = |node: Node<'_>| {
+        declared.iter().find(|one| one.node.at() == node.at()).map(|one| one.item.name.clone())
+    };
     for node in tree.nodes() {
         let inside = blocks.last().is_some_and(|block| block.span.contains(&node.span().start));
         if !inside && let Some(span) = block(node) {
@@ -165,7 +196,7 @@ fn blocks(tree: &Tree<'_>, path: &str) -> Vec<Block> {
     }
     for test in doc_tests(tree) {
         let covered = blocks.iter().any(|block| block.span.contains(&test.span.start));
-        // What documents the file itself has no owner.
+        // The documentation of the file itself has no owner.
         let owner = test.owner.map_or(Some(String::new()), |owner| {
             name(owner).or_else(|| owner.child("name").map(|name| name.text().to_owned()))
         });
@@ -190,7 +221,7 @@ impl Block {
     }
 }
 
-/// The block of test code that starts with this node, its attributes included.
+/// The block of test code that starts with this node, including attributes.
 pub(super) fn block(node: Node<'_>) -> Option<Range<usize>> {
     let row = row(node.tree().language);
     if node.tree().language == Language::Rust {
@@ -206,7 +237,8 @@ pub(super) fn block(node: Node<'_>) -> Option<Range<usize>> {
         return is_test.then(|| first.node.span().start..node.span().end);
     }
     let statement = node.parent().is_some_and(|parent| parent.kind() == "program");
-    let declares = || node.named_children().next().and_then(call).is_some_and(|call| declares_test(&call));
+    let declares =
+        || node.named_children().next().and_then(call).is_some_and(|call| declares_test(&call));
     let guards = node.is(row.branches) && is_test_guard(node, row);
     let is_block = node.tree().language.is_script()
         && statement
@@ -222,7 +254,8 @@ fn first_line(node: Node<'_>) -> &str {
     node.text().lines().next().unwrap_or_default().trim()
 }
 
-/// What a file does besides declaring its items and importing: assignments and calls that its tests run after.
+/// Everything a file does besides definitions and imports: assignments and calls that run before
+/// its tests.
 pub fn frame(language: Language, path: &str, source: &str) -> Vec<String> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
     let row = row(language);

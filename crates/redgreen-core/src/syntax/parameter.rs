@@ -1,4 +1,4 @@
-//! How many rows of data a test runs with, where the rows are written out.
+//! The number of data rows of a test, if they are literals.
 
 use super::call::{Part, call, parts};
 use super::glob;
@@ -7,12 +7,20 @@ use super::language::row;
 use super::sight;
 use super::tree::Node;
 
-const LISTS: &[&str] =
-    &["list", "tuple", "set", "array", "array_expression", "element_value_array_initializer", "composite_literal"];
+const LISTS: &[&str] = &[
+    "list",
+    "tuple",
+    "set",
+    "array",
+    "array_expression",
+    "element_value_array_initializer",
+    "composite_literal",
+];
 
 pub(super) fn count(found: &Found<'_>) -> Option<usize> {
     let row = row(found.node.tree().language);
-    let rows = found.decorations.iter().filter(|one| glob::any(row.parameter_rows, &one.name)).count();
+    let rows =
+        found.decorations.iter().filter(|one| glob::any(row.parameter_rows, &one.name)).count();
     let lists: Vec<usize> = found
         .decorations
         .iter()
@@ -27,14 +35,14 @@ pub(super) fn count(found: &Found<'_>) -> Option<usize> {
     }
 }
 
-/// The tables of rows that a test runs with.
+/// The data tables of a test.
 pub(super) fn tables<'t>(test: &Found<'t>) -> Vec<Node<'t>> {
     let row = row(test.node.tree().language);
     let lists = test.decorations.iter().filter(|one| glob::any(row.parameter_lists, &one.name));
     lists.filter_map(|one| listed(one.node)).chain(each(test.node)).collect()
 }
 
-/// The list a decoration is given, as its second argument or anywhere inside.
+/// The list in a decorator, as its second argument or anywhere inside.
 pub(super) fn listed(decoration: Node<'_>) -> Option<Node<'_>> {
     let second = decoration.descendants().find_map(call).and_then(|call| call.part(1)?.single());
     second.and_then(resolve).or_else(|| decoration.descendants().find(|node| node.is(LISTS)))
@@ -49,18 +57,23 @@ pub(super) fn each(node: Node<'_>) -> Option<Node<'_>> {
     resolve(inner.part(0)?.single()?)
 }
 
-/// A list, or the list that a name stands for.
+/// A list, or the list that a name refers to.
 pub(super) fn resolve(node: Node<'_>) -> Option<Node<'_>> {
-    let unwrapped = if matches!(node.kind(), "as_expression" | "satisfies_expression" | "reference_expression") {
-        node.named_children().next()?
-    } else {
-        node
-    };
+    let unwrapped =
+        if matches!(node.kind(), "as_expression" | "satisfies_expression" | "reference_expression")
+        {
+            node.named_children().next()?
+        } else {
+            node
+        };
     if unwrapped.is(LISTS) {
         return Some(unwrapped);
     }
-    let name = unwrapped.is(row(unwrapped.tree().language).identifiers).then(|| unwrapped.text())?;
-    sight::values(unwrapped, name).into_iter().find_map(|value| value.subtree().take(4).find(|node| node.is(LISTS)))
+    let name =
+        unwrapped.is(row(unwrapped.tree().language).identifiers).then(|| unwrapped.text())?;
+    sight::values(unwrapped, name)
+        .into_iter()
+        .find_map(|value| value.subtree().take(4).find(|node| node.is(LISTS)))
 }
 
 fn rows_of_list(node: Node<'_>) -> Option<usize> {

@@ -1,7 +1,7 @@
-//! Question 5: the test with expectations that no honest implementation can meet.
+//! Question 5: the tests with expectations that no honest implementation can meet.
 //!
-//! Literals are changed where they stand, with the same quotes and the same kind of letters, so that code which reads the
-//! test instead of doing the work cannot tell. Where nothing is written out, the claim is turned round.
+//! Literals change in place, with the same quotes and the same kind of letters, so that code that
+//! reads the test cannot notice. If there is no literal, the assertion is negated.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ use super::literal::{class, inside, is_pure, literals};
 use super::overlay::apply;
 use super::tree::{Node, Tree};
 
-/// What is put in place of something else.
+/// A replacement.
 #[derive(Clone)]
 struct Edit {
-    /// In the original source.
+    /// The range in the original source.
     span: Range<usize>,
     replacement: String,
     how: How,
@@ -27,24 +27,26 @@ struct Edit {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
     Literal,
-    /// The assertion says the contrary; code that is equal to everything is not caught by that.
+    /// The negated assertion. It does not reveal code that is equal to everything.
     Negation,
 }
 
-/// Which literal of an expected value is changed. One alone may not matter: `approx(0.3, 1e-6)`, `(1, 2)[0]`.
+/// Which literal of an expected value changes. One alone may not matter: `approx(0.3, 1e-6)`, `(1,
+/// 2)[0]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
-    /// Keys and names of constructors come before.
+    /// Keys and constructor names come before it.
     Last,
     First,
 }
 
-/// What a text becomes.
+/// How a string changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Letters {
     /// One letter becomes its neighbour in the alphabet.
     Near,
-    /// The same letters in another order or number: code that accepts whatever looks like an answer accepts this.
+    /// The same letters in another order or number: code that accepts anything that looks like an
+    /// answer accepts this.
     Own,
 }
 
@@ -55,14 +57,15 @@ pub struct Way {
     pub letters: Letters,
 }
 
-/// Whether all that a test expects is written out: nothing in it would have to be turned round.
+/// Whether all expectations of a test are literals, so that nothing has to be negated.
 pub fn is_written(language: Language, path: &str, source: &str, item: &Item, way: Way) -> bool {
     let Some(tree) = Tree::parse(language, source) else { return false };
     let groups = Tests::of(&tree, path).groups(item, way);
     !groups.is_empty() && groups.iter().flatten().all(|edit| edit.how == How::Literal)
 }
 
-/// The items and assertions of a file. Finding them takes a walk through the whole file, which is made once for all tests.
+/// The items and assertions of a file. Finding them walks through the whole file, so it is done
+/// once for all tests.
 struct Tests<'t> {
     tree: &'t Tree<'t>,
     found: Vec<Found<'t>>,
@@ -74,7 +77,7 @@ impl<'t> Tests<'t> {
         Self { tree, found: found(tree, path), assertions: assertions(tree) }
     }
 
-    /// The edits of each assertion that can be changed.
+    /// The edits of each assertion that can change.
     fn groups(&self, item: &Item, way: Way) -> Vec<Vec<Edit>> {
         if item.kind == ItemKind::DocTest {
             return in_documentation(self.tree, item, way);
@@ -85,7 +88,10 @@ impl<'t> Tests<'t> {
 
     /// The item, and the assertions in its body.
     fn inside(&self, item: &Item) -> Option<(&Found<'t>, &[Assertion<'t>])> {
-        let test = self.found.iter().find(|one| one.item.span == item.span && one.item.name == item.name)?;
+        let test = self
+            .found
+            .iter()
+            .find(|one| one.item.span == item.span && one.item.name == item.name)?;
         Some((test, within(&self.assertions, test.body, |assertion| assertion.node)))
     }
 }
@@ -94,12 +100,12 @@ impl<'t> Tests<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     Everything,
-    /// One assertion, counted from the last: everything else has to hold as it is.
+    /// One assertion, counted from the last. Everything else must stay as it is.
     One(usize),
 }
 
-/// One source in which each of the tests has an expectation that cannot be met; the names of those that have. `None`
-/// when there is nothing to change in any of them.
+/// One source in which each test has an expectation that cannot be met, and the names of these
+/// tests. `None` if nothing can change.
 pub fn impossible(
     language: Language,
     path: &str,
@@ -122,17 +128,21 @@ pub fn impossible_each(
 ) -> Vec<Option<(String, Vec<String>)>> {
     let Some(tree) = Tree::parse(language, source) else { return vec![None; extents.len()] };
     let known = Tests::of(&tree, path);
-    let all: Vec<(&Item, Vec<Vec<Edit>>)> = tests.iter().map(|item| (*item, known.groups(item, way))).collect();
+    let all: Vec<(&Item, Vec<Vec<Edit>>)> =
+        tests.iter().map(|item| (*item, known.groups(item, way))).collect();
     let choose = |groups: &[Vec<Edit>], extent: Extent| match extent {
         Extent::Everything => groups.concat(),
         Extent::One(back) => groups.iter().rev().nth(back).cloned().unwrap_or_default(),
     };
-    let one = |extent: &Extent| laid(&tree, all.iter().map(|(item, groups)| (*item, choose(groups, *extent))));
+    let one = |extent: &Extent| {
+        laid(&tree, all.iter().map(|(item, groups)| (*item, choose(groups, *extent))))
+    };
     extents.iter().map(one).collect()
 }
 
-/// The same source with one assertion of each test replaced by something that fails where it is reached: first the last
-/// assertion, then the one before it, and so on. `None` for a language in which an assertion is no expression.
+/// The same source with one assertion of each test replaced by a failure: first the last assertion,
+/// then the one before it, and so on. `None` for a language in which an assertion is not an
+/// expression.
 pub fn stopped_each(
     language: Language,
     path: &str,
@@ -142,14 +152,20 @@ pub fn stopped_each(
 ) -> Vec<Option<String>> {
     let failing = match language {
         Language::Python => "assert False",
-        Language::JavaScript | Language::TypeScript | Language::Tsx => "(() => { throw new Error(\"reached\"); })()",
+        Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            "(() => { throw new Error(\"reached\"); })()"
+        }
         Language::Rust => "panic!(\"reached\")",
         Language::Go | Language::Java | Language::Other => return vec![None; count],
     };
     let Some(tree) = Tree::parse(language, source) else { return vec![None; count] };
     let known = Tests::of(&tree, path);
     let way = Way { pick: Pick::Last, letters: Letters::Near };
-    let stop = |node: Node<'_>| Edit { span: node.span(), replacement: failing.to_owned(), how: How::Negation };
+    let stop = |node: Node<'_>| Edit {
+        span: node.span(),
+        replacement: failing.to_owned(),
+        how: How::Negation,
+    };
     let all: Vec<(&Item, Vec<Edit>)> = tests
         .iter()
         .map(|item| {
@@ -159,21 +175,27 @@ pub fn stopped_each(
         })
         .collect();
     let one = |back: usize| {
-        let chosen =
-            all.iter().map(|(item, stops)| (*item, stops.iter().rev().nth(back).cloned().into_iter().collect()));
+        let chosen = all.iter().map(|(item, stops)| {
+            (*item, stops.iter().rev().nth(back).cloned().into_iter().collect())
+        });
         laid(&tree, chosen).map(|(source, _)| source)
     };
     (0..count).map(one).collect()
 }
 
-/// A source with the edits of each test, and the names of the tests that have any.
-fn laid<'i>(tree: &Tree<'_>, chosen: impl Iterator<Item = (&'i Item, Vec<Edit>)>) -> Option<(String, Vec<String>)> {
+/// A source with the edits of each test, and the names of the edited tests.
+fn laid<'i>(
+    tree: &Tree<'_>,
+    chosen: impl Iterator<Item = (&'i Item, Vec<Edit>)>,
+) -> Option<(String, Vec<String>)> {
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let mut changed = Vec::new();
     for (item, chosen) in chosen.filter(|(_, chosen)| !chosen.is_empty()) {
         changed.push(item.name.clone());
         for edit in chosen {
-            let apart = |(span, _): &(Range<usize>, String)| span.end <= edit.span.start || edit.span.end <= span.start;
+            let apart = |(span, _): &(Range<usize>, String)| {
+                span.end <= edit.span.start || edit.span.end <= span.start
+            };
             // Tests that share a table share the change.
             if edits.iter().all(apart) {
                 edits.push((edit.span, edit.replacement));
@@ -184,13 +206,15 @@ fn laid<'i>(tree: &Tree<'_>, chosen: impl Iterator<Item = (&'i Item, Vec<Edit>)>
         return None;
     }
     let text = apply(tree.source, edits)?;
-    let is_broken = |text: &str| Tree::parse(tree.language, text).is_none_or(|tree| tree.is_broken());
+    let is_broken =
+        |text: &str| Tree::parse(tree.language, text).is_none_or(|tree| tree.is_broken());
     (tree.is_broken() || !is_broken(&text)).then_some((text, changed))
 }
 
 fn in_documentation(tree: &Tree<'_>, item: &Item, way: Way) -> Vec<Vec<Edit>> {
     let tests = doc_tests(tree);
-    let Some(test) = tests.iter().find(|test| test.span == item.span && test.line == item.lines.0) else {
+    let Some(test) = tests.iter().find(|test| test.span == item.span && test.line == item.lines.0)
+    else {
         return Vec::new();
     };
     let code = masked(tree.source, &test.code);
@@ -205,7 +229,10 @@ fn in_documentation(tree: &Tree<'_>, item: &Item, way: Way) -> Vec<Vec<Edit>> {
 }
 
 fn changeable<'t>(all: &[Assertion<'t>], test: Option<&Found<'t>>, way: Way) -> Vec<Vec<Edit>> {
-    all.iter().map(|assertion| edits_of(assertion, test, way)).filter(|edits| !edits.is_empty()).collect()
+    all.iter()
+        .map(|assertion| edits_of(assertion, test, way))
+        .filter(|edits| !edits.is_empty())
+        .collect()
 }
 
 fn edits_of<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, way: Way) -> Vec<Edit> {
@@ -213,7 +240,7 @@ fn edits_of<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, way: Way) -
     edits.unwrap_or_default()
 }
 
-/// The expected value, changed; `None` when it is computed.
+/// The changed expected value. `None` if it is computed.
 fn changed<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, way: Way) -> Option<Vec<Edit>> {
     if let Claim::Truth { condition, negated: false } = &assertion.claim {
         return compared_inside(condition, way);
@@ -241,14 +268,14 @@ fn changed<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, way: Way) ->
     (!edits.is_empty()).then_some(edits)
 }
 
-/// `x in ("a", "b")`: with one of the values changed, it may hold all the same.
+/// `x in ("a", "b")`: if one of the values changes, it may still hold.
 pub(super) fn is_membership(assertion: &Assertion<'_>) -> bool {
     let Claim::Equal { left, right, .. } = &assertion.claim else { return false };
     let (start, end) = (left.span().end, right.span().start);
     assertion.node.tree().source.get(start..end).is_some_and(|between| between.trim() == "in")
 }
 
-/// `got == "IV" or got`: the values that are written out in a condition of several parts, each of which is compared.
+/// `got == "IV" or got`: the literals in a compound condition that are compared.
 fn compared_inside(condition: &Part<'_>, way: Way) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
     for node in condition.subtree() {
@@ -263,7 +290,7 @@ fn compared_inside(condition: &Part<'_>, way: Way) -> Option<Vec<Edit>> {
     (!edits.is_empty()).then_some(edits)
 }
 
-/// `"total: 7" in text`: with another text it must not hold. One letter may well be found elsewhere.
+/// `"total: 7" in text`: with another text it must not hold. A single letter may appear elsewhere.
 fn looked_for(assertion: &Assertion<'_>, way: Way) -> Option<Edit> {
     const LETTERS_MIN: usize = 3;
     let Claim::Equal { left, right, .. } = &assertion.claim else { return None };
@@ -273,10 +300,12 @@ fn looked_for(assertion: &Assertion<'_>, way: Way) -> Option<Edit> {
     if is_text { other_value(left, way) } else { None }
 }
 
-/// One literal of the value changed, of those that can be.
+/// Changes one literal of the value.
 fn other_value(value: &Part<'_>, way: Way) -> Option<Edit> {
     let literals = literals(value);
-    let mut others = literals.iter().filter_map(|(node, class)| Some((*node, other(*node, *class, way.letters)?)));
+    let mut others = literals
+        .iter()
+        .filter_map(|(node, class)| Some((*node, other(*node, *class, way.letters)?)));
     let changed = match way.pick {
         Pick::Last => others.next_back(),
         Pick::First => others.next(),
@@ -296,7 +325,7 @@ fn other_value(value: &Part<'_>, way: Way) -> Option<Edit> {
     Some(Edit { span: node.span(), replacement: replacement.to_owned(), how: How::Literal })
 }
 
-/// Another literal of the same class.
+/// Another literal of the same kind.
 pub(super) fn other(node: Node<'_>, class: Class, letters: Letters) -> Option<String> {
     let text = node.text();
     match class {
@@ -304,11 +333,14 @@ pub(super) fn other(node: Node<'_>, class: Class, letters: Letters) -> Option<St
             let span = inside(node);
             let start = span.start - node.span().start;
             let end = span.end - node.span().start;
-            let (before, inner, after) = (text.get(..start)?, text.get(start..end)?, text.get(end..)?);
-            let one_letter = matches!(node.kind(), "char_literal" | "rune_literal" | "character_literal");
+            let (before, inner, after) =
+                (text.get(..start)?, text.get(start..end)?, text.get(end..)?);
+            let one_letter =
+                matches!(node.kind(), "char_literal" | "rune_literal" | "character_literal");
             let letters = if one_letter { Letters::Near } else { letters };
             let inner = other_text(inner, letters).or_else(|| {
-                (!inner.contains('\\')).then(|| if one_letter { "z".to_owned() } else { format!("{inner}z") })
+                (!inner.contains('\\'))
+                    .then(|| if one_letter { "z".to_owned() } else { format!("{inner}z") })
             })?;
             Some(format!("{before}{inner}{after}"))
         }
@@ -324,7 +356,7 @@ pub(super) fn other(node: Node<'_>, class: Class, letters: Letters) -> Option<St
     }
 }
 
-/// Another text of the same kind; what follows an escape stays as it is.
+/// Another string of the same kind. Escape sequences stay unchanged.
 fn other_text(text: &str, letters: Letters) -> Option<String> {
     match letters {
         Letters::Near => near_text(text),
@@ -332,12 +364,14 @@ fn other_text(text: &str, letters: Letters) -> Option<String> {
     }
 }
 
-/// The last two different letters that stand side by side change places; where there are none, the last one is doubled.
+/// Swaps the last two adjacent letters that differ. If there are none, doubles the last one.
 fn own_text(text: &str) -> Option<String> {
     let plain = text.get(..text.find('\\').unwrap_or(text.len()))?;
     let letters: Vec<(usize, char)> = plain.char_indices().collect();
     let is_pair = |pair: &&[(usize, char)]| match pair {
-        [(_, one), (_, other)] => one != other && one.is_ascii_alphanumeric() && other.is_ascii_alphanumeric(),
+        [(_, one), (_, other)] => {
+            one != other && one.is_ascii_alphanumeric() && other.is_ascii_alphanumeric()
+        }
         _ => false,
     };
     if let Some([(at, one), (_, other)]) = letters.windows(2).rfind(is_pair) {
@@ -347,10 +381,11 @@ fn own_text(text: &str) -> Option<String> {
     Some(format!("{}{last}{}", text.get(..*at)?, text.get(*at..)?))
 }
 
-/// The last letter or digit, replaced by its neighbour.
+/// Replaces the last letter or digit by its neighbour.
 fn near_text(text: &str) -> Option<String> {
     let plain = text.find('\\').unwrap_or(text.len());
-    let (at, letter) = text.get(..plain)?.char_indices().rfind(|(_, letter)| letter.is_ascii_alphanumeric())?;
+    let (at, letter) =
+        text.get(..plain)?.char_indices().rfind(|(_, letter)| letter.is_ascii_alphanumeric())?;
     let next = match letter {
         'z' => 'a',
         'Z' => 'A',
@@ -360,43 +395,60 @@ fn near_text(text: &str) -> Option<String> {
     Some(format!("{}{next}{}", text.get(..at)?, text.get(at + 1..)?))
 }
 
-/// The last digit before a point, an exponent or a suffix, one up; nine becomes eight so that the length stays.
+/// A number of the same length that no tolerance accepts: changes the first digit that does not
+/// make the value too large for its type. `approx(250, abs=5)` accepts 251, and a byte cannot be
+/// 300.
 fn other_number(text: &str) -> Option<String> {
-    let hexadecimal = text.starts_with("0x") || text.starts_with("0X");
-    let skipped = if hexadecimal || text.starts_with("0b") || text.starts_with("0o") { 2 } else { 0 };
+    let base = text.get(..2).filter(|start| matches!(*start, "0x" | "0X" | "0b" | "0o"));
+    let skipped = base.map_or(0, str::len);
     let digits = text.get(skipped..)?;
-    let end = digits.find(|letter: char| !letter.is_ascii_digit() && letter != '_').unwrap_or(digits.len());
-    let (at, digit) = digits.get(..end)?.char_indices().rfind(|(_, letter)| letter.is_ascii_digit())?;
-    let next = match digit {
-        '9' => '8',
-        '1' if text.starts_with("0b") => '0',
-        '7' if text.starts_with("0o") => '6',
-        other => char::from_u32(u32::from(other) + 1)?,
+    let end = digits
+        .find(|letter: char| !letter.is_ascii_digit() && letter != '_')
+        .unwrap_or(digits.len());
+    let places: Vec<(usize, char)> =
+        digits.get(..end)?.char_indices().filter(|(_, letter)| letter.is_ascii_digit()).collect();
+    let neighbour = |digit: char| match digit {
+        '9' => Some('8'),
+        '1' if base == Some("0b") => Some('0'),
+        '7' if base == Some("0o") => Some('6'),
+        other => char::from_u32(u32::from(other) + 1),
+    };
+    let (at, next) = match (base, places.as_slice()) {
+        (None, [(_, '1'), (at, digit), _, ..]) => (*at, neighbour(*digit)?),
+        (None, [(at, digit @ '2'..='9'), _, ..]) => (*at, char::from_u32(u32::from(*digit) - 1)?),
+        (None, [(at, digit @ '1'), _]) => (*at, neighbour(*digit)?),
+        (_, places) => places.last().and_then(|(at, digit)| Some((*at, neighbour(*digit)?)))?,
     };
     Some(format!("{}{}{next}{}", text.get(..skipped)?, digits.get(..at)?, digits.get(at + 1..)?))
 }
 
-/// The last digit that is written, one up; nine becomes eight. `None` for other bases than ten.
+/// Increases the last written digit; nine becomes eight. `None` for bases other than ten.
 pub(super) fn other_in_last_digit(text: &str) -> Option<String> {
-    let end =
-        text.find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '_').unwrap_or(text.len());
-    let (at, digit) = text.get(..end)?.char_indices().rfind(|(_, letter)| letter.is_ascii_digit())?;
-    let is_decimal =
-        !(text.starts_with('0') && text.get(1..).is_some_and(|rest| rest.starts_with(['x', 'X', 'b', 'o'])));
+    let end = text
+        .find(|letter: char| !letter.is_ascii_digit() && letter != '.' && letter != '_')
+        .unwrap_or(text.len());
+    let (at, digit) =
+        text.get(..end)?.char_indices().rfind(|(_, letter)| letter.is_ascii_digit())?;
+    let is_decimal = !(text.starts_with('0')
+        && text.get(1..).is_some_and(|rest| rest.starts_with(['x', 'X', 'b', 'o'])));
     let next = if digit == '9' { '8' } else { char::from_u32(u32::from(digit) + 1)? };
     is_decimal.then_some(format!("{}{next}{}", text.get(..at)?, text.get(at + 1..)?))
 }
 
-/// The assertion turned round.
+/// The negated assertion.
 fn negated(assertion: &Assertion<'_>) -> Option<Edit> {
     let node = assertion.node;
-    let edit = |span: Range<usize>, replacement: String| Some(Edit { span, replacement, how: How::Negation });
+    let edit = |span: Range<usize>, replacement: String| {
+        Some(Edit { span, replacement, how: How::Negation })
+    };
     if is_constant(assertion) {
         return None;
     }
     if let (false, Some(name)) = (assertion.opposite.is_empty(), assertion.name) {
-        let opposite = assertion.opposite.rsplit(['.', ':']).next().unwrap_or_default().trim_end_matches('!');
-        let replacement = if opposite == "not" { format!("not.{}", name.text()) } else { opposite.to_owned() };
+        let opposite =
+            assertion.opposite.rsplit(['.', ':']).next().unwrap_or_default().trim_end_matches('!');
+        let replacement =
+            if opposite == "not" { format!("not.{}", name.text()) } else { opposite.to_owned() };
         return edit(name.span(), replacement);
     }
     match &assertion.claim {

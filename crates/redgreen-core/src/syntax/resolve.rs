@@ -1,34 +1,42 @@
-//! Question 3, continued: which files of the project does an import mean?
+//! Question 3, continued: which project files does an import refer to?
 
 use super::imports::Import;
 use super::language::Language;
 use crate::path::{folder, join, normal};
 
-/// What is known of a project's files, without looking at them.
+/// The files of a project, without their contents.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Project<'a> {
     /// Relative to the project, with `/`.
     pub paths: &'a [String],
-    /// What manifests call the project's own packages: a crate, a Go module, a package of npm.
+    /// The project's own packages, as manifests name them: a crate, a Go module, an npm package.
     pub packages: &'a [Package],
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
     pub name: String,
-    /// Where its manifest is; empty for the root.
+    /// The folder of its manifest. Empty for the root.
     pub folder: String,
 }
 
-const SCRIPT_ENDINGS: [&str; 9] = [".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".vue"];
+const SCRIPT_ENDINGS: [&str; 9] =
+    [".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".vue"];
 const MODULES_MAX: usize = 32;
 
-/// The files an import of `from` means; nothing for what comes from outside the project.
-pub fn resolve(language: Language, from: &str, import: &Import, project: Project<'_>) -> Vec<String> {
+/// The files that an import in `from` refers to. Empty if it is from outside the project.
+pub fn resolve(
+    language: Language,
+    from: &str,
+    import: &Import,
+    project: Project<'_>,
+) -> Vec<String> {
     let mut found = match language {
         Language::Python => python(from, import, project),
         Language::Rust => rust(from, import, project),
-        Language::JavaScript | Language::TypeScript | Language::Tsx => script(from, import, project),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            script(from, import, project)
+        }
         Language::Go => go(from, import, project),
         Language::Java => java(from, import, project),
         Language::Other => Vec::new(),
@@ -38,16 +46,18 @@ pub fn resolve(language: Language, from: &str, import: &Import, project: Project
     found
 }
 
-/// What a manifest calls its package.
+/// The name of the package in a manifest.
 pub fn package_name(manifest: &str, text: &str) -> Option<String> {
     match manifest {
         "package.json" => {
             let json: serde_json::Value = serde_json::from_str(text).ok()?;
             Some(json.get("name")?.as_str()?.to_owned())
         }
-        "go.mod" => text.lines().find_map(|line| Some(line.strip_prefix("module ")?.trim().to_owned())),
+        "go.mod" => {
+            text.lines().find_map(|line| Some(line.strip_prefix("module ")?.trim().to_owned()))
+        }
         "Cargo.toml" | "pyproject.toml" => {
-            // The first `name` of a manifest is the package's.
+            // The first `name` in a manifest is that of the package.
             let line = text.lines().find(|line| line.trim_start().starts_with("name"))?;
             let value = line.split_once('=')?.1.trim();
             Some(value.trim_matches(['"', '\'']).to_owned())
@@ -68,16 +78,22 @@ fn python(from: &str, import: &Import, project: Project<'_>) -> Vec<String> {
         found.extend(python_module(&[join(base, &below)], import, project));
         return found;
     }
-    // The nearest first: beside the file, at the root, in a source folder, anywhere in the same part of the repository.
-    let mut bases = vec![join(folder(from), &below), below.clone(), join("src", &below), join("lib", &below)];
+    // The nearest first: next to the file, at the root, in a source folder, anywhere in the same
+    // part of the repository.
+    let mut bases =
+        vec![join(folder(from), &below), below.clone(), join("src", &below), join("lib", &below)];
     bases.dedup();
     found.extend(python_module(&bases, import, project));
     if found.is_empty() {
         let ends = [format!("/{below}.py"), format!("/{below}/__init__.py")];
-        let anywhere = project.paths.iter().filter(|path| ends.iter().any(|end| path.ends_with(end)));
-        let shared =
-            |path: &str| path.split('/').zip(from.split('/')).take_while(|(left, right)| left == right).count();
-        found.extend(anywhere.min_by_key(|path| (std::cmp::Reverse(shared(path)), path.len())).cloned());
+        let anywhere =
+            project.paths.iter().filter(|path| ends.iter().any(|end| path.ends_with(end)));
+        let shared = |path: &str| {
+            path.split('/').zip(from.split('/')).take_while(|(left, right)| left == right).count()
+        };
+        found.extend(
+            anywhere.min_by_key(|path| (std::cmp::Reverse(shared(path)), path.len())).cloned(),
+        );
     }
     found
 }
@@ -91,7 +107,9 @@ fn python_module(bases: &[String], import: &Import, project: Project<'_>) -> Vec
         let names = import.names.iter().take(MODULES_MAX);
         found.extend(
             names
-                .flat_map(|name| [join(base, &format!("{name}.py")), join(base, &format!("{name}/__init__.py"))])
+                .flat_map(|name| {
+                    [join(base, &format!("{name}.py")), join(base, &format!("{name}/__init__.py"))]
+                })
                 .filter(|path| has(project, path)),
         );
         if !found.is_empty() {
@@ -113,20 +131,22 @@ fn rust(from: &str, import: &Import, project: Project<'_>) -> Vec<String> {
         "self" | "super" => {
             let ups = parts.iter().filter(|part| **part == "super").count();
             parts.retain(|part| !matches!(*part, "self" | "super"));
-            // In a file's own `mod tests`, the first `super` is the file itself.
+            // In a `mod tests` of the same file, the first `super` is the file itself.
             let near = up(&module_folder(from), ups.saturating_sub(1));
             let far = up(&near, 1);
-            let inside = [near, far].into_iter().find_map(|base| rust_parts(&base, &parts, &names, project));
+            let inside =
+                [near, far].into_iter().find_map(|base| rust_parts(&base, &parts, &names, project));
             return vec![inside.unwrap_or_else(|| from.to_owned())];
         }
         "std" | "core" | "alloc" | "proc_macro" => return Vec::new(),
         name => {
             parts.remove(0);
-            let own = project.packages.iter().find(|package| package.name.replace('-', "_") == name);
+            let own =
+                project.packages.iter().find(|package| package.name.replace('-', "_") == name);
             let package = from.rsplit_once("/tests/").map_or("", |(package, _)| package);
             match own {
                 Some(package) => (join(&package.folder, "src"), true),
-                // Without its name a crate is known by its modules alone.
+                // Without its name, a crate is identified only by its modules.
                 None => (join(package, "src"), false),
             }
         }
@@ -138,10 +158,13 @@ fn rust(from: &str, import: &Import, project: Project<'_>) -> Vec<String> {
     roots.into_iter().find(|root| sure && has(project, root)).into_iter().collect()
 }
 
-/// The file of the longest part of the path that has one.
+/// The file of the longest prefix of the path that exists.
 fn rust_parts(base: &str, parts: &[&str], names: &[&str], project: Project<'_>) -> Option<String> {
-    let named = names.iter().find_map(|name| rust_module(base, &[parts, &[*name]].concat(), project));
-    let shorter = || (1..=parts.len()).rev().find_map(|length| rust_module(base, parts.get(..length)?, project));
+    let named =
+        names.iter().find_map(|name| rust_module(base, &[parts, &[*name]].concat(), project));
+    let shorter = || {
+        (1..=parts.len()).rev().find_map(|length| rust_module(base, parts.get(..length)?, project))
+    };
     named.or_else(shorter)
 }
 
@@ -168,7 +191,7 @@ fn crate_folder(from: &str) -> String {
     }
 }
 
-/// Where the children of a module are.
+/// The folder with the children of a module.
 fn module_folder(from: &str) -> String {
     let stem = from.strip_suffix(".rs").unwrap_or(from);
     let name = stem.rsplit('/').next().unwrap_or(stem);
@@ -186,7 +209,10 @@ fn script(from: &str, import: &Import, project: Project<'_>) -> Vec<String> {
         for package in project.packages {
             if let Some(rest) = module.strip_prefix(package.name.as_str()) {
                 let rest = rest.trim_start_matches('/');
-                bases.extend([join(&package.folder, rest), join(&join(&package.folder, "src"), rest)]);
+                bases.extend([
+                    join(&package.folder, rest),
+                    join(&join(&package.folder, "src"), rest),
+                ]);
             }
         }
         bases.push(join("src", module));
@@ -200,8 +226,12 @@ fn script_file(base: &str, project: Project<'_>) -> Option<String> {
         return Some(base.to_owned());
     }
     // TypeScript imports `./a.js` and means `./a.ts`.
-    let stem = [".js", ".jsx", ".mjs", ".cjs"].iter().find_map(|end| base.strip_suffix(end)).unwrap_or(base);
-    let beside = SCRIPT_ENDINGS.iter().flat_map(|end| [format!("{base}{end}"), format!("{stem}{end}")]);
+    let stem = [".js", ".jsx", ".mjs", ".cjs"]
+        .iter()
+        .find_map(|end| base.strip_suffix(end))
+        .unwrap_or(base);
+    let beside =
+        SCRIPT_ENDINGS.iter().flat_map(|end| [format!("{base}{end}"), format!("{stem}{end}")]);
     let index = SCRIPT_ENDINGS.iter().map(|end| join(base, &format!("index{end}")));
     beside.chain(index).find(|path| has(project, path))
 }
@@ -212,22 +242,25 @@ fn go(from: &str, import: &Import, project: Project<'_>) -> Vec<String> {
     } else {
         let own = project.packages.iter().find_map(|package| {
             let rest = import.module.strip_prefix(package.name.as_str())?;
-            (rest.is_empty() || rest.starts_with('/')).then(|| join(&package.folder, rest.trim_start_matches('/')))
+            (rest.is_empty() || rest.starts_with('/'))
+                .then(|| join(&package.folder, rest.trim_start_matches('/')))
         });
         own.or_else(|| go_guess(&import.module, project))
     };
     let Some(place) = place else { return Vec::new() };
-    let files = project.paths.iter().filter(|path| path.ends_with(".go") && !path.ends_with("_test.go"));
+    let files =
+        project.paths.iter().filter(|path| path.ends_with(".go") && !path.ends_with("_test.go"));
     files.filter(|path| folder(path) == place).cloned().collect()
 }
 
-/// Without the module's name: the longest end of the path that is a folder here.
+/// Without the module name: the longest suffix of the path that is a folder here.
 fn go_guess(module: &str, project: Project<'_>) -> Option<String> {
     if !module.split('/').next()?.contains('.') {
         return None;
     }
     let starts = module.match_indices('/').map(|(at, _)| module.get(at + 1..).unwrap_or_default());
-    let is_folder = |end: &&str| project.paths.iter().any(|path| path.ends_with(".go") && folder(path) == *end);
+    let is_folder =
+        |end: &&str| project.paths.iter().any(|path| path.ends_with(".go") && folder(path) == *end);
     starts.filter(|end| !end.is_empty()).find(is_folder).map(str::to_owned)
 }
 
@@ -241,7 +274,9 @@ fn java(from: &str, import: &Import, project: Project<'_>) -> Vec<String> {
             || stem.ends_with(&format!("/{path}"))
             || everything && (folder(file) == path || folder(file).ends_with(&format!("/{path}")))
     });
-    let code = matching.filter(|file| !import.relative || !file.contains("src/test/") || !from.contains("src/test/"));
+    let code = matching.filter(|file| {
+        !import.relative || !file.contains("src/test/") || !from.contains("src/test/")
+    });
     code.cloned().collect()
 }
 

@@ -1,4 +1,4 @@
-//! Rust, with the built-in harness and the attribute macros people use beside it.
+//! Rust, with the built-in harness and common attribute macros.
 
 use super::Marker::{Skip, Xfail};
 use super::assertion::Means::{Differs, Equal, Fail, Other, Truth};
@@ -63,7 +63,12 @@ pub(super) const ROW: Row = Row {
         "as",
     ],
     calls: &[
-        CallKind { kind: "call_expression", callee: &["function"], arguments: &["arguments"], mark: "" },
+        CallKind {
+            kind: "call_expression",
+            callee: &["function"],
+            arguments: &["arguments"],
+            mark: "",
+        },
         CallKind { kind: "macro_invocation", callee: &["macro"], arguments: &[], mark: "!" },
     ],
     items: &[

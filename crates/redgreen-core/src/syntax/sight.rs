@@ -1,5 +1,5 @@
-//! Which values a name may have, as seen from a place: those that the innermost function around it gives it, else those of
-//! the next one out. What another function calls the same is another thing.
+//! The possible values of a name at a place: those in the innermost enclosing function, otherwise
+//! those in the next outer one. The same name in another function is something else.
 
 use super::language::row;
 use super::tree::Node;
@@ -23,11 +23,12 @@ const FUNCTIONS: &[&str] = &[
     "constructor_declaration",
 ];
 
-/// In the order in which they are written.
+/// In source order.
 pub(super) fn values<'t>(from: Node<'t>, name: &str) -> Vec<Node<'t>> {
     let given = |node: Node<'t>| {
         let (_, left, right) = ASSIGNMENTS.iter().find(|(kind, ..)| *kind == node.kind())?;
-        let value = node.child(left).filter(|left| left.text() == name).and_then(|_| node.child(right))?;
+        let value =
+            node.child(left).filter(|left| left.text() == name).and_then(|_| node.child(right))?;
         depth(node, from).map(|depth| (depth, value))
     };
     let all: Vec<(usize, Node<'t>)> = from.tree().nodes().filter_map(given).collect();
@@ -35,7 +36,7 @@ pub(super) fn values<'t>(from: Node<'t>, name: &str) -> Vec<Node<'t>> {
     all.into_iter().filter(|(depth, _)| Some(*depth) == nearest).map(|(_, value)| value).collect()
 }
 
-/// How many functions are around both; `None` where one is around the first alone.
+/// The number of functions around both. `None` if a function is around only the first one.
 fn depth(node: Node<'_>, from: Node<'_>) -> Option<usize> {
     let closures = row(node.tree().language).closures;
     let mut functions = node.ancestors().filter(|above| above.is(FUNCTIONS) || above.is(closures));

@@ -1,4 +1,4 @@
-//! Question 7: does a new version add nothing but what lets a test compile?
+//! Question 7: does a new version only add what a test needs to compile?
 
 use super::call::{Part, call};
 use super::glob;
@@ -7,7 +7,7 @@ use super::literal::is_pure;
 use super::overlay::block;
 use super::tree::{Node, Tree};
 
-/// What may be added as it is: it declares, and does nothing.
+/// Allowed additions that declare something and do nothing.
 const DECLARATIONS: &[&str] = &[
     "import_statement",
     "import_from_statement",
@@ -41,7 +41,7 @@ const DECLARATIONS: &[&str] = &[
     "record_declaration",
     "export_clause",
 ];
-/// What may be added if all that is inside them may.
+/// Allowed additions if their contents are allowed.
 const CONTAINERS: &[&str] = &[
     "class_definition",
     "class_declaration",
@@ -66,7 +66,7 @@ const FUNCTIONS: &[&str] = &[
     "arrow_function",
     "function_expression",
 ];
-/// A constant, given by its value.
+/// A constant, with the field of its value.
 const CONSTANTS: &[(&str, &str)] = &[
     ("const_item", "value"),
     ("static_item", "value"),
@@ -86,7 +86,7 @@ const PLACEHOLDERS: &[&str] = &[
     "UnsupportedOperationException",
     "UnimplementedError",
 ];
-/// Values that answer nothing.
+/// Placeholder values.
 const NEUTRAL: &[&str] = &[
     "None",
     "null",
@@ -116,14 +116,16 @@ const NEUTRAL: &[&str] = &[
     "Optional.empty()",
 ];
 
-/// Whether `new` adds nothing to `old` but signatures, placeholders, constants and documentation, and takes nothing away.
-/// Tests in the same file are not looked at.
+/// Whether `new` only adds signatures, placeholders, constants and documentation to `old`, and
+/// removes nothing. Tests in the same file are ignored.
 pub fn is_stub(language: Language, old: &str, new: &str) -> bool {
-    let (Some(old), Some(new)) = (Tree::parse(language, old), Tree::parse(language, new)) else { return false };
+    let (Some(old), Some(new)) = (Tree::parse(language, old), Tree::parse(language, new)) else {
+        return false;
+    };
     !new.is_broken() && adds_stubs(old.root(), new.root())
 }
 
-/// The children of `new`: those of `old` in their order, and stubs.
+/// Whether the children of `new` are those of `old`, in order, plus stubs.
 fn adds_stubs(old: Node<'_>, new: Node<'_>) -> bool {
     let mut open = vec![(Some(old), new)];
     while let Some((old, new)) = open.pop() {
@@ -159,20 +161,22 @@ fn is_test_code(node: Node<'_>) -> bool {
 }
 
 fn is_docstring(node: Node<'_>) -> bool {
-    node.kind() == "expression_statement" && node.named_children().next().is_some_and(|only| only.kind() == "string")
+    node.kind() == "expression_statement"
+        && node.named_children().next().is_some_and(|only| only.kind() == "string")
 }
 
 fn same(old: Node<'_>, new: Node<'_>) -> bool {
     let tokens = |node: Node<'_>| {
         let comments = row(node.tree().language).comments;
-        let leaves =
-            node.leaves().filter(move |leaf| !leaf.ancestors().any(|above| above.is(comments)) && !leaf.is(comments));
+        let leaves = node.leaves().filter(move |leaf| {
+            !leaf.ancestors().any(|above| above.is(comments)) && !leaf.is(comments)
+        });
         super::hash::of_words(&leaves.map(|leaf| leaf.text().trim()).collect::<Vec<_>>())
     };
     old.kind() == new.kind() && tokens(old) == tokens(new)
 }
 
-/// A class, module or placeholder of the same head that has got more inside.
+/// A class, module or placeholder with the same head and more contents.
 fn grows(old: Node<'_>, new: Node<'_>) -> bool {
     let head = |node: Node<'_>| {
         let start = node.span().start;
@@ -185,7 +189,8 @@ fn grows(old: Node<'_>, new: Node<'_>) -> bool {
     };
     let container = old.is(CONTAINERS) || old.is(&["decorated_definition", "export_statement"]);
     let placeholder = old.is(FUNCTIONS) && is_stub_node(old) && is_stub_node(new);
-    let same_head = old.kind() == new.kind() && body(old).at() != old.at() && head(old) == head(new);
+    let same_head =
+        old.kind() == new.kind() && body(old).at() != old.at() && head(old) == head(new);
     same_head && container || placeholder && name(old) == name(new)
 }
 
@@ -198,7 +203,7 @@ fn body(node: Node<'_>) -> Node<'_> {
     inner.child("body").unwrap_or(inner)
 }
 
-/// A walk with a list instead of recursion: whatever is inside a container has to be a stub too.
+/// Walks with a list instead of recursion. Everything inside a container must be a stub too.
 fn is_stub_node(node: Node<'_>) -> bool {
     let mut open = vec![node];
     while let Some(node) = open.pop() {
@@ -207,12 +212,17 @@ fn is_stub_node(node: Node<'_>) -> bool {
                 return false;
             }
         } else if node.is(CONTAINERS) {
-            let inside = node.child("body").or_else(|| node.child("definition")).or_else(|| node.child("declaration"));
+            let inside = node
+                .child("body")
+                .or_else(|| node.child("definition"))
+                .or_else(|| node.child("declaration"));
             match inside {
                 Some(inside) if inside.is(FUNCTIONS) || inside.is(CONTAINERS) => open.push(inside),
                 Some(inside) => open.extend(members_or_self(inside)),
                 None => open.extend(
-                    members(node).into_iter().filter(|member| !member.is(&["decorator"]) && is_statement(*member)),
+                    members(node)
+                        .into_iter()
+                        .filter(|member| !member.is(&["decorator"]) && is_statement(*member)),
                 ),
             }
         } else if !is_declaration(node) {
@@ -223,14 +233,23 @@ fn is_stub_node(node: Node<'_>) -> bool {
 }
 
 fn members_or_self(node: Node<'_>) -> Vec<Node<'_>> {
-    if node.is(&["block", "class_body", "declaration_list", "enum_body"]) { members(node) } else { vec![node] }
+    if node.is(&["block", "class_body", "declaration_list", "enum_body"]) {
+        members(node)
+    } else {
+        vec![node]
+    }
 }
 
-/// Names and types of a head are no statements.
+/// Names and types of a head are not statements.
 fn is_statement(node: Node<'_>) -> bool {
     !matches!(
         node.kind(),
-        "identifier" | "type_identifier" | "string" | "visibility_modifier" | "argument_list" | "modifiers"
+        "identifier"
+            | "type_identifier"
+            | "string"
+            | "visibility_modifier"
+            | "argument_list"
+            | "modifiers"
     )
 }
 
@@ -239,7 +258,9 @@ fn is_declaration(node: Node<'_>) -> bool {
         return true;
     }
     match node.kind() {
-        "expression_statement" => node.named_children().all(|inner| is_constant(inner) || is_neutral(inner)),
+        "expression_statement" => {
+            node.named_children().all(|inner| is_constant(inner) || is_neutral(inner))
+        }
         "lexical_declaration" | "variable_declaration" | "var_declaration" => node
             .named_children()
             .filter(|child| child.kind().contains("declarator") || child.kind().contains("spec"))
@@ -252,11 +273,15 @@ fn is_declaration(node: Node<'_>) -> bool {
 }
 
 fn is_constant(node: Node<'_>) -> bool {
-    let Some((_, field)) = CONSTANTS.iter().find(|(kind, _)| *kind == node.kind()) else { return false };
-    node.child(field).is_none_or(|value| is_pure(&Part::of(value)) || is_neutral(value) || value.kind() == "list")
+    let Some((_, field)) = CONSTANTS.iter().find(|(kind, _)| *kind == node.kind()) else {
+        return false;
+    };
+    node.child(field).is_none_or(|value| {
+        is_pure(&Part::of(value)) || is_neutral(value) || value.kind() == "list"
+    })
 }
 
-/// Nothing but placeholders, values that answer nothing, and arguments marked as unused.
+/// Only placeholders, placeholder values, and arguments marked as unused.
 fn is_stub_body(function: Node<'_>) -> bool {
     let Some(body) = function.child("body") else { return true };
     let inner = body.child_of(&["statement_list"]).unwrap_or(body);
@@ -269,12 +294,16 @@ fn is_placeholder(statement: Node<'_>) -> bool {
     match statement.kind() {
         "pass_statement" | "empty_statement" => true,
         "raise_statement" | "throw_statement" => statement.text().len() < 400,
-        // Go gives back a list of values.
-        "return_statement" | "return_expression" => statement.named_children().all(|value| match value.kind() {
-            "expression_list" => value.named_children().all(is_neutral),
-            _ => is_neutral(value),
-        }),
-        "let_declaration" => statement.child("pattern").is_some_and(|pattern| pattern.text() == "_"),
+        // Go returns a list of values.
+        "return_statement" | "return_expression" => {
+            statement.named_children().all(|value| match value.kind() {
+                "expression_list" => value.named_children().all(is_neutral),
+                _ => is_neutral(value),
+            })
+        }
+        "let_declaration" => {
+            statement.child("pattern").is_some_and(|pattern| pattern.text() == "_")
+        }
         "expression_statement" => statement.named_children().all(is_neutral),
         _ => is_neutral(statement),
     }
@@ -283,7 +312,10 @@ fn is_placeholder(statement: Node<'_>) -> bool {
 fn is_neutral(node: Node<'_>) -> bool {
     let text: String = node.text().split_whitespace().collect();
     let placeholder = || call(node).is_some_and(|call| glob::any(PLACEHOLDERS, &call.callee));
-    let unused = || node.kind() == "assignment_expression" && node.child("left").is_some_and(|left| left.text() == "_");
+    let unused = || {
+        node.kind() == "assignment_expression"
+            && node.child("left").is_some_and(|left| left.text() == "_")
+    };
     let discarded = || {
         node.kind() == "unary_expression"
             && text.starts_with("void")

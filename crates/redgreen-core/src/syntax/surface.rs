@@ -1,4 +1,5 @@
-//! Question 10: what does the outermost level of a file give to others, and which of it has a value that is written out?
+//! Question 10: what does a file define at the top level for others, and which of it has a literal
+//! value?
 
 use std::collections::BTreeSet;
 
@@ -6,19 +7,19 @@ use super::language::{Class, Language};
 use super::literal::{class, inside};
 use super::tree::{Node, Tree};
 
-/// A name of the outermost level.
+/// A top-level name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
     pub name: String,
-    /// Whether the language or its custom lets others use it.
+    /// Whether others may use it, by the rules or conventions of the language.
     pub public: bool,
     pub line: u32,
-    /// Of a constant, where it is one number, truth value or text.
+    /// The value of a constant, if it is a single number, boolean or string.
     pub value: Option<Value>,
     pub is_constant: bool,
 }
 
-/// A value that is written out, in a form that does not depend on how it is written.
+/// A literal value, independent of its notation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Number(f64),
@@ -28,15 +29,20 @@ pub enum Value {
 
 impl Eq for Value {}
 
-/// Every function, type and constant of the outermost level.
+/// Every top-level function, type and constant.
 pub fn surface(language: Language, source: &str) -> Vec<Given> {
-    let Some(tree) = Tree::parse(language, source).filter(|tree| !tree.is_broken()) else { return Vec::new() };
+    let Some(tree) = Tree::parse(language, source).filter(|tree| !tree.is_broken()) else {
+        return Vec::new();
+    };
     let listed = listed(&tree);
     let mut all = Vec::new();
     for node in tree.root().named_children() {
         let exported = node.kind() == "export_statement";
         let node = node.child("declaration").filter(|_| exported).unwrap_or(node);
-        let node = node.child("definition").filter(|_| node.kind() == "decorated_definition").unwrap_or(node);
+        let node = node
+            .child("definition")
+            .filter(|_| node.kind() == "decorated_definition")
+            .unwrap_or(node);
         for (name, value, is_constant) in declared(node) {
             let text = name.text();
             let public = match language {
@@ -44,22 +50,30 @@ pub fn surface(language: Language, source: &str) -> Vec<Given> {
                     Some(names) => names.contains(text),
                     None => !text.starts_with('_'),
                 },
-                Language::Rust => node.children().any(|one| one.kind() == "visibility_modifier" && one.text() == "pub"),
+                Language::Rust => node
+                    .children()
+                    .any(|one| one.kind() == "visibility_modifier" && one.text() == "pub"),
                 Language::JavaScript | Language::TypeScript | Language::Tsx => exported,
                 Language::Go => text.starts_with(char::is_uppercase),
                 Language::Java | Language::Other => false,
             };
             let value = value.and_then(written);
-            all.push(Given { name: text.to_owned(), public, line: name.line(), value, is_constant });
+            all.push(Given {
+                name: text.to_owned(),
+                public,
+                line: name.line(),
+                value,
+                is_constant,
+            });
         }
     }
     all
 }
 
-/// What users of a name can rely on beside the name itself.
+/// What users of a name can rely on, in addition to the name itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Promise {
-    /// The type or function, `Type.method` for a method.
+    /// The type or function; `Type.method` for a method.
     pub owner: String,
     pub kind: PromiseKind,
     pub line: u32,
@@ -68,17 +82,23 @@ pub struct Promise {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PromiseKind {
     Method(String),
-    /// Python: one that callers give by name, because it has a default or can be given in no other way.
+    /// Python: a parameter that callers pass by name, because it has a default or is keyword-only.
     Parameter(String),
-    /// Rust: a trait that a type derives.
+    /// Rust: a derived trait of a type.
     Derived(String),
 }
 
-/// The promises of the public functions and types of a file; and, for each function, whether it takes any name.
+/// The promises of the public functions and types of a file; and, for each function, whether it
+/// accepts any name.
 pub fn promises(language: Language, source: &str) -> Vec<Promise> {
-    let Some(tree) = Tree::parse(language, source).filter(|tree| !tree.is_broken()) else { return Vec::new() };
-    let public: BTreeSet<String> =
-        surface(language, source).into_iter().filter(|given| given.public).map(|given| given.name).collect();
+    let Some(tree) = Tree::parse(language, source).filter(|tree| !tree.is_broken()) else {
+        return Vec::new();
+    };
+    let public: BTreeSet<String> = surface(language, source)
+        .into_iter()
+        .filter(|given| given.public)
+        .map(|given| given.name)
+        .collect();
     let mut all = Vec::new();
     for node in tree.nodes() {
         let (owner, method) = match owner_of(language, node) {
@@ -114,8 +134,13 @@ pub fn promises(language: Language, source: &str) -> Vec<Promise> {
 fn owner_of<'t>(language: Language, node: Node<'t>) -> Option<&'t str> {
     match language {
         Language::Python if node.kind() == "function_definition" => {
-            let mut above = node.ancestors().filter(|one| !one.is(&["block", "decorated_definition"]));
-            above.next().filter(|one| one.kind() == "class_definition").and_then(named).map(Node::text)
+            let mut above =
+                node.ancestors().filter(|one| !one.is(&["block", "decorated_definition"]));
+            above
+                .next()
+                .filter(|one| one.kind() == "class_definition")
+                .and_then(named)
+                .map(Node::text)
         }
         Language::Rust if node.kind() == "function_item" => {
             let home = node.ancestors().nth(1).filter(|one| one.kind() == "impl_item")?;
@@ -128,7 +153,9 @@ fn owner_of<'t>(language: Language, node: Node<'t>) -> Option<&'t str> {
             let name = receiver.trim_matches(['(', ')']).rsplit([' ', '*']).next()?;
             Some(name.split('[').next().unwrap_or(name))
         }
-        Language::JavaScript | Language::TypeScript | Language::Tsx if node.kind() == "method_definition" => {
+        Language::JavaScript | Language::TypeScript | Language::Tsx
+            if node.kind() == "method_definition" =>
+        {
             let home = node.ancestors().nth(1).filter(|one| one.kind().contains("class"))?;
             named(home).map(Node::text)
         }
@@ -146,16 +173,19 @@ fn owner_of<'t>(language: Language, node: Node<'t>) -> Option<&'t str> {
 fn is_public_method(language: Language, node: Node<'_>, name: &str) -> bool {
     match language {
         Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx => {
-            let word = |one: Node<'_>| one.kind() == "accessibility_modifier" && one.text() != "public";
+            let word =
+                |one: Node<'_>| one.kind() == "accessibility_modifier" && one.text() != "public";
             !name.starts_with(['_', '#']) && !node.children().any(word)
         }
-        Language::Rust => node.children().any(|one| one.kind() == "visibility_modifier" && one.text() == "pub"),
+        Language::Rust => {
+            node.children().any(|one| one.kind() == "visibility_modifier" && one.text() == "pub")
+        }
         Language::Go => name.starts_with(char::is_uppercase),
         Language::Java | Language::Other => false,
     }
 }
 
-/// Parameters that have a default or stand after a star; and `**` where every name is taken.
+/// Parameters with a default or after a star; and `**` if any name is accepted.
 fn given_by_name(function: Node<'_>) -> Vec<String> {
     let (mut names, mut after_star) = (Vec::new(), false);
     for one in function.child("parameters").into_iter().flat_map(Node::named_children) {
@@ -165,56 +195,72 @@ fn given_by_name(function: Node<'_>) -> Vec<String> {
             "typed_parameter" if after_star => one.named_children().next(),
             _ => None,
         };
-        after_star |= matches!(one.kind(), "keyword_separator" | "list_splat_pattern") || one.text().starts_with('*');
+        after_star |= matches!(one.kind(), "keyword_separator" | "list_splat_pattern")
+            || one.text().starts_with('*');
         if one.text().starts_with("**") {
             names.push("**".to_owned());
         }
-        // Nothing before a slash can be given by name.
+        // Parameters before a slash cannot be passed by name.
         if one.kind() == "positional_separator" {
             names.clear();
         }
-        names.extend(name.map(|name| name.text().to_owned()).filter(|name| !name.starts_with(['_', '*'])));
+        names.extend(
+            name.map(|name| name.text().to_owned()).filter(|name| !name.starts_with(['_', '*'])),
+        );
     }
     names
 }
 
 fn derived(item: Node<'_>) -> Vec<String> {
-    let attributes = item.before().take_while(|one| one.is(&["attribute_item", "line_comment", "block_comment"]));
+    let attributes = item
+        .before()
+        .take_while(|one| one.is(&["attribute_item", "line_comment", "block_comment"]));
     let derives = attributes.filter(|one| one.text().starts_with("#[derive("));
     let names = derives.flat_map(|one| {
         let inside = one.text().trim_start_matches("#[derive(").trim_end_matches(")]");
-        inside.split(',').map(|name| name.rsplit("::").next().unwrap_or(name).trim()).collect::<Vec<_>>()
+        inside
+            .split(',')
+            .map(|name| name.rsplit("::").next().unwrap_or(name).trim())
+            .collect::<Vec<_>>()
     });
     names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// What a module of Python says that it gives: `__all__`, where it is written out in one place.
+/// The exports of a Python module: `__all__`, if it is a literal in one place.
 fn listed<'t>(tree: &'t Tree<'_>) -> Option<BTreeSet<&'t str>> {
-    let mut named = tree.nodes().filter(|node| node.kind() == "identifier" && node.text() == "__all__");
+    let mut named =
+        tree.nodes().filter(|node| node.kind() == "identifier" && node.text() == "__all__");
     let (Some(name), None) = (named.next(), named.next()) else { return None };
     let list = name.parent()?.child("right").filter(|list| list.is(&["list", "tuple"]))?;
     let names = list.named_children().filter(|one| one.kind() != "comment");
     names.map(|one| tree.source.get(inside(one)).filter(|_| one.kind() == "string")).collect()
 }
 
-/// The names that stand in a source, outside comments and texts.
+/// The names in a source, without comments and strings.
 pub fn identifiers(language: Language, source: &str) -> BTreeSet<String> {
     let Some(tree) = Tree::parse(language, source) else { return BTreeSet::new() };
     let names = tree.nodes().filter(|node| node.is_leaf() && node.kind().contains("identifier"));
     names.map(|node| node.text().to_owned()).collect()
 }
 
-/// Names that a node of the outermost level declares: with its value, and whether that is what it is for.
+/// The names that a top-level node declares, with the value, and whether it is a constant
+/// declaration.
 fn declared(node: Node<'_>) -> Vec<(Node<'_>, Option<Node<'_>>, bool)> {
     let inner = |kinds: &'static [&'static str], constant: bool| {
         let specs = node.subtree().filter(move |one| one.is(kinds));
-        specs.filter_map(move |one| Some((named(one)?, one.child("value"), constant))).collect::<Vec<_>>()
+        specs
+            .filter_map(move |one| Some((named(one)?, one.child("value"), constant)))
+            .collect::<Vec<_>>()
     };
     match node.kind() {
         "expression_statement" => {
             let assigned = node.named_children().find(|one| one.kind() == "assignment");
-            let name = assigned.and_then(|one| one.child("left")).filter(|name| name.kind() == "identifier");
-            name.map(|name| (name, assigned.and_then(|one| one.child("right")), true)).into_iter().collect()
+            let name = assigned
+                .and_then(|one| one.child("left"))
+                .filter(|name| name.kind() == "identifier");
+            name.map(|name| (name, assigned.and_then(|one| one.child("right")), true))
+                .into_iter()
+                .collect()
         }
         "lexical_declaration" => {
             let own = node.named_children().filter(|one| one.kind() == "variable_declarator");
@@ -229,7 +275,9 @@ fn declared(node: Node<'_>) -> Vec<(Node<'_>, Option<Node<'_>>, bool)> {
             })
             .collect(),
         "type_declaration" => inner(&["type_spec", "type_alias"], false),
-        "const_item" | "static_item" => named(node).map(|name| (name, node.child("value"), true)).into_iter().collect(),
+        "const_item" | "static_item" => {
+            named(node).map(|name| (name, node.child("value"), true)).into_iter().collect()
+        }
         "function_definition"
         | "class_definition"
         | "function_item"
@@ -244,7 +292,9 @@ fn declared(node: Node<'_>) -> Vec<(Node<'_>, Option<Node<'_>>, bool)> {
         | "abstract_class_declaration"
         | "enum_declaration"
         | "interface_declaration"
-        | "type_alias_declaration" => named(node).map(|name| (name, None, false)).into_iter().collect(),
+        | "type_alias_declaration" => {
+            named(node).map(|name| (name, None, false)).into_iter().collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -253,7 +303,7 @@ fn named(node: Node<'_>) -> Option<Node<'_>> {
     node.child("name").filter(|name| name.kind().contains("identifier"))
 }
 
-/// A value that is one literal; a text of one word, for longer ones are read by people.
+/// A value that is a single literal. Strings of one word only, because longer ones are for people.
 fn written(node: Node<'_>) -> Option<Value> {
     match class(node)? {
         Class::Number => {
@@ -262,7 +312,8 @@ fn written(node: Node<'_>) -> Option<Value> {
         }
         Class::Text => {
             let text = node.tree().source.get(inside(node))?;
-            (!text.contains(char::is_whitespace) && !text.contains('\\')).then(|| Value::Text(text.to_owned()))
+            (!text.contains(char::is_whitespace) && !text.contains('\\'))
+                .then(|| Value::Text(text.to_owned()))
         }
         Class::True => Some(Value::Truth(true)),
         Class::False => Some(Value::Truth(false)),
@@ -282,22 +333,35 @@ mod tests {
                 "class C:\n    def m(self, a, b=1): pass\n    @property\n    def p(self): pass\n    def _q(self, x=1): pass\n",
                 "C:m C.m:b= C:p",
             ),
-            ("a.py", "def f(a, /, b, c=1, *, d: int, **more): pass\ndef _g(x=1): pass\n", "f:c= f:d= f:**="),
+            (
+                "a.py",
+                "def f(a, /, b, c=1, *, d: int, **more): pass\ndef _g(x=1): pass\n",
+                "f:c= f:d= f:**=",
+            ),
             ("a.py", "class _C:\n    def m(self): pass\n", ""),
             (
                 "a.rs",
                 "/// A\n#[derive(Clone, std::hash::Hash)]\npub struct A;\n#[derive(Debug)]\nstruct B;\nimpl A {\n    pub fn f(&self) {}\n    fn g() {}\n}\nimpl Drop for A {\n    fn drop(&mut self) {}\n}\n",
                 "A+Clone A+Hash A:f",
             ),
-            ("a.go", "package a\n\ntype T struct{}\n\nfunc (t *T) F() {}\n\nfunc (t T) g() {}\n", "T:F"),
-            ("a.ts", "export class A {\n  f() {}\n  #g() {}\n  private h() {}\n}\nclass B { f() {} }\n", "A:f"),
+            (
+                "a.go",
+                "package a\n\ntype T struct{}\n\nfunc (t *T) F() {}\n\nfunc (t T) g() {}\n",
+                "T:F",
+            ),
+            (
+                "a.ts",
+                "export class A {\n  f() {}\n  #g() {}\n  private h() {}\n}\nclass B { f() {} }\n",
+                "A:f",
+            ),
         ] {
             let tell = |one: &Promise| match &one.kind {
                 PromiseKind::Method(name) => format!("{}:{name}", one.owner),
                 PromiseKind::Parameter(name) => format!("{}:{name}=", one.owner),
                 PromiseKind::Derived(name) => format!("{}+{name}", one.owner),
             };
-            let mut seen: Vec<String> = promises(Language::of_path(path), source).iter().map(tell).collect();
+            let mut seen: Vec<String> =
+                promises(Language::of_path(path), source).iter().map(tell).collect();
             let mut told: Vec<&str> = told.split(' ').filter(|one| !one.is_empty()).collect();
             seen.sort();
             told.sort_unstable();
@@ -308,16 +372,36 @@ mod tests {
     #[test]
     fn the_outermost_level_is_read() {
         for (path, source, told) in [
-            ("a.py", "A = 1_000\n_B = 2\n@x\ndef f():\n    def g(): pass\nclass C:\n    D = 3\n", "+A=1000 _B=2 +f +C"),
+            (
+                "a.py",
+                "A = 1_000\n_B = 2\n@x\ndef f():\n    def g(): pass\nclass C:\n    D = 3\n",
+                "+A=1000 _B=2 +f +C",
+            ),
             (
                 "a.py",
                 "__all__ = [\n    \"f\",  # here\n    \"_g\",\n]\ndef f(): pass\ndef _g(): pass\nclass C: pass\n",
                 "__all__ +f +_g C",
             ),
-            ("a.py", "__all__ = [\"f\"]\n__all__ += more\ndef f(): pass\nclass C: pass\n", "__all__ +f +C"),
-            ("a.rs", "pub fn f() {}\nfn g() {}\npub(crate) fn h() {}\npub const A: u8 = 3;\n", "+f g h +A=3"),
-            ("a.go", "package a\n\nconst (\n\tA = 1\n\tb = 2\n)\n\nfunc F() {}\n\ntype T struct{}\n", "+A=1 b=2 +F +T"),
-            ("a.ts", "export const A = 'x';\nconst b = true;\nexport function f() {}\n", "+A=x b=true +f"),
+            (
+                "a.py",
+                "__all__ = [\"f\"]\n__all__ += more\ndef f(): pass\nclass C: pass\n",
+                "__all__ +f +C",
+            ),
+            (
+                "a.rs",
+                "pub fn f() {}\nfn g() {}\npub(crate) fn h() {}\npub const A: u8 = 3;\n",
+                "+f g h +A=3",
+            ),
+            (
+                "a.go",
+                "package a\n\nconst (\n\tA = 1\n\tb = 2\n)\n\nfunc F() {}\n\ntype T struct{}\n",
+                "+A=1 b=2 +F +T",
+            ),
+            (
+                "a.ts",
+                "export const A = 'x';\nconst b = true;\nexport function f() {}\n",
+                "+A=x b=true +f",
+            ),
         ] {
             let tell = |one: &Given| {
                 let value = match &one.value {
@@ -328,7 +412,8 @@ mod tests {
                 };
                 format!("{}{}{value}", if one.public { "+" } else { "" }, one.name)
             };
-            let seen: Vec<String> = surface(Language::of_path(path), source).iter().map(tell).collect();
+            let seen: Vec<String> =
+                surface(Language::of_path(path), source).iter().map(tell).collect();
             assert_eq!(seen.join(" "), told, "{path}");
         }
     }

@@ -1,7 +1,8 @@
-//! A syntax tree as a flat list: every node knows where its subtree ends, so that no walk needs recursion or a stack.
+//! A syntax tree as a flat list. Every node knows the end of its subtree, so that no walk needs
+//! recursion or a stack.
 //!
-//! Bounds come first: a source that is too long, too deep or too hard to parse has no tree, and its caller falls back to
-//! what the file as a whole tells.
+//! Limits come first: a source that is too long, too deep or too hard to parse has no tree, and the
+//! caller falls back to the file as a whole.
 
 use std::num::NonZero;
 use std::ops::{ControlFlow, Range};
@@ -10,25 +11,25 @@ use tree_sitter::{ParseOptions, Parser, TreeCursor};
 
 use super::Language;
 
-/// What a person writes is far below all of these; generated and hostile files are not.
+/// Code written by people is far below these limits. Generated and hostile files are not.
 pub const SOURCE_BYTES_MAX: usize = 2 << 20;
 const NODES_MAX: usize = 1 << 20;
 const DEPTH_MAX: usize = 600;
-/// The parser reports after about a hundred of its steps; error recovery on garbage can take very many.
+/// The parser reports after about a hundred steps. Error recovery on garbage can take very many.
 const PARSE_REPORTS_MAX: usize = 400_000;
 
 pub(super) struct Tree<'s> {
     pub(super) source: &'s str,
     pub(super) language: Language,
     data: Vec<Data>,
-    /// The names of kinds and fields by their number.
+    /// The names of kinds and fields, by id.
     kinds: Vec<String>,
     fields: Vec<String>,
 }
 
 struct Data {
     kind: u16,
-    /// Its number, or 0.
+    /// Its id, or 0.
     field: u16,
     span: Range<usize>,
     line: u32,
@@ -48,7 +49,7 @@ pub(super) struct Node<'t> {
 }
 
 impl<'s> Tree<'s> {
-    /// `None` for languages without a grammar and for sources beyond the bounds.
+    /// `None` for languages without a grammar and for sources beyond the limits.
     pub(super) fn parse(language: Language, source: &'s str) -> Option<Self> {
         if source.len() > SOURCE_BYTES_MAX {
             return None;
@@ -59,12 +60,19 @@ impl<'s> Tree<'s> {
         let mut reports = 0_usize;
         let mut bounded = |_: &tree_sitter::ParseState| {
             reports += 1;
-            if reports > PARSE_REPORTS_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if reports > PARSE_REPORTS_MAX {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         };
         let options = ParseOptions::new().progress_callback(&mut bounded);
         let bytes = source.as_bytes();
-        let parsed =
-            parser.parse_with_options(&mut |at, _| bytes.get(at..).unwrap_or_default(), None, Some(options))?;
+        let parsed = parser.parse_with_options(
+            &mut |at, _| bytes.get(at..).unwrap_or_default(),
+            None,
+            Some(options),
+        )?;
         let data = flatten(&mut parsed.walk())?;
         let number = |id: usize| u16::try_from(id).ok();
         let kind = |id: usize| grammar.node_kind_for_id(number(id)?).map(str::to_owned);
@@ -125,7 +133,7 @@ fn flatten(cursor: &mut TreeCursor<'_>) -> Option<Vec<Data>> {
 }
 
 impl<'t> Node<'t> {
-    /// A tree has a root and nodes are only made from its list, so the fallback is never seen.
+    /// A tree has a root, and nodes come only from its list, so the fallback is never used.
     fn data(self) -> &'t Data {
         const NONE: &Data = &Data {
             kind: u16::MAX,
@@ -142,7 +150,7 @@ impl<'t> Node<'t> {
     }
 
     pub(super) fn kind(self) -> &'t str {
-        // The parser's own node for what it could not read has a number beyond the grammar's.
+        // The parser's error node has an id beyond those of the grammar.
         self.tree.kinds.get(usize::from(self.data().kind)).map_or("ERROR", String::as_str)
     }
 
@@ -151,14 +159,18 @@ impl<'t> Node<'t> {
     }
 
     pub(super) fn field(self) -> Option<&'t str> {
-        self.tree.fields.get(usize::from(self.data().field)).map(String::as_str).filter(|name| !name.is_empty())
+        self.tree
+            .fields
+            .get(usize::from(self.data().field))
+            .map(String::as_str)
+            .filter(|name| !name.is_empty())
     }
 
     pub(super) fn is_named(self) -> bool {
         self.data().named
     }
 
-    /// Its place in the list, which is the order of the text.
+    /// Its index in the list, which is in source order.
     pub(super) fn at(self) -> usize {
         self.at
     }
@@ -188,7 +200,7 @@ impl<'t> Node<'t> {
         (self.at > 0).then(|| Self { tree: self.tree, at: self.data().parent })
     }
 
-    /// From the parent up.
+    /// Starts with the parent.
     pub(super) fn ancestors(self) -> impl Iterator<Item = Self> {
         std::iter::successors(self.parent(), |node| node.parent())
     }
@@ -197,7 +209,7 @@ impl<'t> Node<'t> {
         self.at <= other.at && other.at < self.data().end
     }
 
-    /// Without itself, in the order of the text.
+    /// Without itself, in source order.
     pub(super) fn descendants(self) -> impl Iterator<Item = Self> {
         (self.at + 1..self.data().end).map(move |at| Self { tree: self.tree, at })
     }
@@ -243,7 +255,7 @@ impl<'t> Node<'t> {
         self.data().previous.map(|at| Self { tree: self.tree, at })
     }
 
-    /// Siblings before it, nearest first.
+    /// Earlier siblings, nearest first.
     pub(super) fn before(self) -> impl Iterator<Item = Self> {
         std::iter::successors(self.previous_sibling(), |node| node.previous_sibling())
     }

@@ -1,6 +1,6 @@
 //! Words in text.
 
-/// Whether the word stands in the text as a whole.
+/// Whether the text contains the word as a whole.
 pub(super) fn has(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, found)| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());

@@ -1,4 +1,4 @@
-//! Question 9: which values does a file write out, and which calls with nothing but such values?
+//! Question 9: which literals does a file contain, and which calls with only literals as arguments?
 
 use super::assertion::{Claim, assertions};
 use super::call::{Part, call, calls, parts};
@@ -8,39 +8,49 @@ use super::literal::{class, is_pure};
 use super::tree::{Node, Tree};
 use super::{parameter, sight};
 
-/// Lists and tuples, as languages write them.
-const ROWS: &[&str] = &["list", "tuple", "array", "tuple_expression", "array_expression", "literal_value"];
+/// Lists and tuples in all languages.
+const ROWS: &[&str] =
+    &["list", "tuple", "array", "tuple_expression", "array_expression", "literal_value"];
 
-/// The arguments, as written, of calls to a function whose arguments are all written out.
+/// The arguments, as written, of calls to a function with only literals as arguments.
 pub fn written_calls(language: Language, source: &str, name: &str) -> Vec<Vec<String>> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
-    let called = calls(tree.root()).filter(|call| call.name() == name).filter_map(|call| call.arguments);
+    let called =
+        calls(tree.root()).filter(|call| call.name() == name).filter_map(|call| call.arguments);
     let written = called.map(parts).filter(|parts| !parts.is_empty() && parts.iter().all(is_pure));
     written.map(|parts| parts.iter().map(|part| part.text().to_owned()).collect()).collect()
 }
 
-/// Numbers, texts and the like.
+/// Numbers, strings and other literals.
 pub fn written_values(language: Language, source: &str) -> Vec<String> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
     tree.nodes().filter(|node| class(*node).is_some()).map(|node| node.text().to_owned()).collect()
 }
 
-/// The same source with another blank before each value on a line and a comment at its end, which names what experiments
-/// put into test files: to the language nothing has changed. `None` where the language is not known.
+/// The same source with an extra space before each value on a line and a comment at its end. The
+/// comment names what experiments insert into test files. To the language nothing changes. `None`
+/// if the language is unknown.
 pub fn respelled(language: Language, source: &str) -> Option<String> {
     let comment = match language {
         Language::Python => "#",
-        Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Rust | Language::Go => "//",
+        Language::JavaScript
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::Rust
+        | Language::Go => "//",
         Language::Java | Language::Other => return None,
     };
     let tree = Tree::parse(language, source)?;
     let (mut text, mut done) = (String::new(), 0);
     for node in tree.nodes().filter(|node| class(*node).is_some()) {
         let at = node.span().start;
-        let (Some(between), Some(before)) = (source.get(done..at), source.get(..at)) else { continue };
+        let (Some(between), Some(before)) = (source.get(done..at), source.get(..at)) else {
+            continue;
+        };
         let line = before.rsplit('\n').next().unwrap_or_default();
-        // What stands in a text is a part of it, and what begins a line is its indentation.
-        let is_text = |around: Node<'_>| around.is(row(language).interpolations) || class(around).is_some();
+        // Spaces in a string are part of it, and spaces at the start of a line are indentation.
+        let is_text =
+            |around: Node<'_>| around.is(row(language).interpolations) || class(around).is_some();
         let inside = node.ancestors().any(is_text);
         if line.trim().is_empty() || inside {
             continue;
@@ -54,7 +64,7 @@ pub fn respelled(language: Language, source: &str) -> Option<String> {
     Some(format!("{text}{end}{comment} test_redgreen_canary, test_redgreen_sound\n"))
 }
 
-/// Lists with several values that are all written out, each as its values: the rows of tables.
+/// Lists with several literals, each as its values: the rows of tables.
 pub fn written_rows(language: Language, source: &str) -> Vec<Vec<String>> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
     let lists = tree.nodes().filter(|node| node.is(ROWS)).map(parts);
@@ -62,15 +72,19 @@ pub fn written_rows(language: Language, source: &str) -> Vec<Vec<String>> {
     rows.map(|parts| parts.iter().map(|part| part.text().to_owned()).collect()).collect()
 }
 
-/// Calls and rows of tables that the tests of a file write out, each with the value that is expected of it, as written.
+/// Calls and table rows in the tests of a file, each with its expected value, as written.
 pub fn written_answers(language: Language, path: &str, source: &str) -> Vec<(String, String)> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
     let mut answers = Vec::new();
     for assertion in assertions(&tree) {
         let Claim::Equal { left, right, negated: false } = &assertion.claim else { continue };
-        let sides = [(left, right), (right, left)].map(|(asked, expected)| (given(asked), expected));
-        let known = sides.into_iter().find(|(asked, expected)| is_written_call(asked) && is_pure(expected));
-        answers.extend(known.map(|(asked, expected)| (asked.text().to_owned(), expected.text().to_owned())));
+        let sides =
+            [(left, right), (right, left)].map(|(asked, expected)| (given(asked), expected));
+        let known =
+            sides.into_iter().find(|(asked, expected)| is_written_call(asked) && is_pure(expected));
+        answers.extend(
+            known.map(|(asked, expected)| (asked.text().to_owned(), expected.text().to_owned())),
+        );
     }
     for test in found(&tree, path).iter().filter(|one| one.item.is_test) {
         for row in parameter::tables(test).into_iter().flat_map(parameter::rows) {
@@ -78,7 +92,10 @@ pub fn written_answers(language: Language, path: &str, source: &str) -> Vec<(Str
             let texts: Vec<&str> = values.iter().map(Part::text).collect();
             let is_row = values.len() > 1 && values.iter().all(is_pure);
             answers.extend(
-                texts.split_last().filter(|_| is_row).map(|(last, args)| (args.join(", "), (*last).to_owned())),
+                texts
+                    .split_last()
+                    .filter(|_| is_row)
+                    .map(|(last, args)| (args.join(", "), (*last).to_owned())),
             );
         }
     }
@@ -88,40 +105,45 @@ pub fn written_answers(language: Language, path: &str, source: &str) -> Vec<(Str
 fn is_written_call(part: &Part<'_>) -> bool {
     part.0.iter().filter_map(|node| call(*node)).any(|call| {
         let given = call.parts();
-        // An object may well answer otherwise the second time; Go writes packages in the same way.
+        // An object may return something else the second time. Go uses the same syntax for
+        // packages.
         let is_method = call.callee.contains('.') && call.node.tree().language != Language::Go;
         !is_method && !given.is_empty() && given.iter().all(is_pure)
     })
 }
 
-/// What a variable was given last; anything else is itself.
+/// The last value of a variable. Anything else is itself.
 fn given<'t>(part: &Part<'t>) -> Part<'t> {
     let name = part.single().filter(|node| node.is(row(node.tree().language).identifiers));
     let values = name.map(|name| sight::values(name, name.text())).unwrap_or_default();
     let before = values.into_iter().rfind(|value| value.span().end <= part.span().start);
-    // Go writes a list of values, of one mostly.
-    let only = before
-        .map(|value| value.named_children().next().filter(|_| value.kind() == "expression_list").unwrap_or(value));
+    // Go has a list of values, mostly of one.
+    let only = before.map(|value| {
+        value.named_children().next().filter(|_| value.kind() == "expression_list").unwrap_or(value)
+    });
     only.map_or_else(|| part.clone(), Part::of)
 }
 
-/// An outermost function, as its first line says.
+/// The signature of a top-level function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
     pub name: String,
-    /// The types of what it takes, as written.
+    /// The types of its parameters, as written.
     pub kinds: Vec<String>,
     pub returns: String,
-    /// It takes types as well.
+    /// It is generic.
     pub generic: bool,
-    /// Its answer has to be waited for.
+    /// It is async.
     pub awaited: bool,
 }
 
-/// The outermost functions of Rust and Go.
+/// The top-level functions of Rust and Go.
 pub fn signatures(language: Language, source: &str) -> Vec<Signature> {
     let Some(tree) = Tree::parse(language, source) else { return Vec::new() };
-    let functions = tree.root().named_children().filter(|node| node.is(&["function_item", "function_declaration"]));
+    let functions = tree
+        .root()
+        .named_children()
+        .filter(|node| node.is(&["function_item", "function_declaration"]));
     let told = functions.filter_map(|function| {
         let parameters = function.child("parameters")?.named_children();
         // Go: `a, b int`.
@@ -132,7 +154,11 @@ pub fn signatures(language: Language, source: &str) -> Vec<Signature> {
             })
             .collect();
         let returns = function.child("return_type").or_else(|| function.child("result"));
-        let marked = |word| function.children().any(|child| child.is(&["function_modifiers"]) && child.text() == word);
+        let marked = |word| {
+            function
+                .children()
+                .any(|child| child.is(&["function_modifiers"]) && child.text() == word)
+        };
         Some(Signature {
             name: function.child("name")?.text().to_owned(),
             kinds: kinds?.concat(),
@@ -177,7 +203,8 @@ mod tests {
             ),
         ] {
             let answers = written_answers(Language::of_path(path), path, source);
-            let seen: Vec<String> = answers.iter().map(|(call, expected)| format!("{call}={expected}")).collect();
+            let seen: Vec<String> =
+                answers.iter().map(|(call, expected)| format!("{call}={expected}")).collect();
             assert_eq!(seen.join(" "), told, "{source}");
         }
     }
@@ -194,7 +221,11 @@ mod tests {
             ),
             ("a.py", "x = f\"{1 + 1 = } {'x'}\"\n", "x = f\"{1 + 1 = } {'x'}\"\n# "),
             ("a.py", "x = [\n    1,\n    2, None]\n", "x = [\n    1,\n    2,  None]\n# "),
-            ("a.js", "assert.equal(f(`a${1}`), \"b\");\n", "assert.equal(f(`a${1}`),  \"b\");\n// "),
+            (
+                "a.js",
+                "assert.equal(f(`a${1}`), \"b\");\n",
+                "assert.equal(f(`a${1}`),  \"b\");\n// ",
+            ),
             ("a.tsx", "render(<A b=\"c\">1 d</A>);\n", "render(<A b= \"c\">1 d</A>);\n// "),
         ] {
             let text = respelled(Language::of_path(path), source).unwrap();

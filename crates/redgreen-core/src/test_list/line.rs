@@ -1,22 +1,23 @@
-//! One line of `test-list.md`: whether it is an item, and which mark it carries, in whatever syntax people and models
-//! write lists.
+//! Parses one line of `test-list.md`: whether it is an item and which mark it has, in any list
+//! syntax that people and models use.
 
-/// An item as it is written.
+/// An item as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Written<'a> {
     pub(super) description: &'a str,
-    /// It claims to be done: `[x]`, `[✓]`, `~~struck~~`, a checked HTML box.
+    /// It is marked as done: `[x]`, `[✓]`, `~~struck~~`, a checked HTML box.
     pub(super) ticked: bool,
-    /// What stands before the box when it is a markdown box, so that the line can be written again as it was.
+    /// The text before a markdown box, to rewrite the line unchanged.
     pub(super) lead: Option<&'a str>,
 }
 
-/// Marks of one letter that claim an item is done. A digit is a footnote, other letters are keys or priorities.
+/// Letters that mark an item as done. A digit is a footnote; other letters are keys or priorities.
 const LETTERS: &[char] = &['x', 'X', 'v', 'V', 'y', 'Y'];
-const WORDS: &[&str] = &["done", "ok", "yes", "complete", "completed", "finished", "passed", "pass"];
+const WORDS: &[&str] =
+    &["done", "ok", "yes", "complete", "completed", "finished", "passed", "pass"];
 const OPEN_SYMBOLS: &[char] = &['☐', '□', '⬜'];
 const TICK_SYMBOLS: &[char] = &['☑', '☒', '✅', '✔', '✓', '🗹', '√'];
-/// Follows some of the symbols, and asks for their colourful form.
+/// Follows some of the symbols and selects their emoji form.
 const VARIATION: char = '\u{fe0f}';
 
 pub(super) fn read(line: &str) -> Option<Written<'_>> {
@@ -40,14 +41,18 @@ fn markdown<'a>(line: &'a str, text: &'a str) -> Option<Written<'a>> {
     }
     let mut letters = rest.chars();
     match letters.next() {
-        Some(symbol) if OPEN_SYMBOLS.contains(&symbol) => item(unmarked(letters.as_str()), claimed, None),
-        Some(symbol) if TICK_SYMBOLS.contains(&symbol) => item(unmarked(letters.as_str()), true, None),
+        Some(symbol) if OPEN_SYMBOLS.contains(&symbol) => {
+            item(unmarked(letters.as_str()), claimed, None)
+        }
+        Some(symbol) if TICK_SYMBOLS.contains(&symbol) => {
+            item(unmarked(letters.as_str()), true, None)
+        }
         _ if claimed => item(rest, true, None),
         _ => None,
     }
 }
 
-/// `<input type="checkbox" checked> adds`, inside a list item or not.
+/// Parses `<input type="checkbox" checked> adds`, inside a list item or not.
 fn html(text: &str) -> Option<Written<'_>> {
     let start = text.find("<input")?;
     let (tag, after) = text.get(start..)?.split_once('>')?;
@@ -64,7 +69,7 @@ fn item<'a>(description: &'a str, ticked: bool, lead: Option<&'a str>) -> Option
     (!description.is_empty()).then_some(Written { description, ticked, lead })
 }
 
-/// What follows `-`, `*`, `+`, `1.` or `1)`.
+/// The text after `-`, `*`, `+`, `1.` or `1)`.
 fn bullet(text: &str) -> Option<&str> {
     let rest = text.strip_prefix(['-', '*', '+']).or_else(|| {
         let digits = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
@@ -73,25 +78,27 @@ fn bullet(text: &str) -> Option<&str> {
     Some(rest.trim_start())
 }
 
-/// The inside of a box and what follows it; `[words](address)` is a link.
+/// The content of a box and the text after it; `[words](address)` is a link.
 fn boxed(text: &str) -> Option<(&str, &str)> {
     let (inner, after) = text.strip_prefix('[')?.split_once(']')?;
     (!after.starts_with(['(', '[', ':'])).then_some((inner, after))
 }
 
-/// Whether a box with this inside claims to be done; `None` when it is no box.
+/// Whether a box with this content is ticked; `None` if it is not a box.
 fn tick_of(inner: &str) -> Option<bool> {
     let mark = inner.trim().trim_matches(VARIATION);
     let mut letters = mark.chars();
     match (letters.next(), letters.next()) {
-        // `[]` is no box, `[ ]` is.
+        // `[]` is not a box, `[ ]` is.
         (None, _) => (!inner.is_empty()).then_some(false),
-        (Some(letter), None) => (LETTERS.contains(&letter) || !letter.is_alphanumeric()).then_some(true),
+        (Some(letter), None) => {
+            (LETTERS.contains(&letter) || !letter.is_alphanumeric()).then_some(true)
+        }
         (Some(_), Some(_)) => WORDS.contains(&mark.to_lowercase().as_str()).then_some(true),
     }
 }
 
-/// The text without `~~` or `<s>`, `<del>` around it, and whether they were there.
+/// Strips surrounding `~~`, `<s>` or `<del>`, and returns whether there were any.
 fn struck(text: &str) -> (&str, bool) {
     for (open, close) in [("~~", "~~"), ("<s>", "</s>"), ("<del>", "</del>")] {
         if let Some(inside) = text.strip_prefix(open) {

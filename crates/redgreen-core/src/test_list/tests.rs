@@ -1,4 +1,4 @@
-//! Rows for the list and for what a planner may say.
+//! Tests for the list and for a planner's answers.
 
 use super::*;
 
@@ -6,40 +6,42 @@ const LIST: &str = "# Roman numerals\n\n- [x] 1 is I\n- [ ] 4 is IV\n* [ ] `9` i
                     ```\n- [ ] an example\n```\n- [] not a box\n- plain\n";
 
 fn answer(description: &str) -> String {
-    format!(r#"{{"currentTest": {{"description": "{description}", "testFile": "t.py", "implFile": "r.py"}}}}"#)
+    format!(
+        r#"{{"currentTest": {{"description": "{description}", "testFile": "t.py", "implFile": "r.py"}}}}"#
+    )
 }
 
-/// What is done in `LIST`.
+/// The completed items of `LIST`.
 fn done() -> Vec<String> {
     vec!["1 is I".to_owned(), "zero is refused".to_owned()]
 }
 
 #[test]
-fn boxes_are_read_and_prose_is_not() {
+fn reads_boxes_but_not_prose() {
     let list = TestList::parse(LIST);
     assert_eq!(list.completed(), ["1 is I", "zero is refused"]);
     assert_eq!(list.pending(), ["4 is IV", "`9` is **IX**"]);
     assert_eq!(TestList::parse(&LIST.replace('\n', "\r\n")), list);
 }
 
-/// The engine's ticks on a text.
+/// The text with the engine's ticks.
 fn ticked(text: &str, completed: &[&str]) -> String {
     let completed: Vec<String> = completed.iter().map(|&item| item.to_owned()).collect();
     own(Some(text), Known { completed: &completed, pending: &[] }).text
 }
 
 #[test]
-fn ticking_changes_one_box_and_nothing_else() {
+fn ticking_changes_only_one_box() {
     let list = LIST.replace("[x]", "[ ]").replace("[X]", "[ ]");
     let once = ticked(&list, &["4 is iv."]);
     assert_eq!(once, list.replace("- [ ] 4 is IV", "- [x] 4 is IV"));
-    assert_eq!(ticked(&once, &["4 is IV"]), once, "ticking twice is ticking once");
+    assert_eq!(ticked(&once, &["4 is IV"]), once, "ticking is idempotent");
     assert_eq!(ticked(&list, &[]), list);
     assert_eq!(ticked("- [ ] a\r\n- [ ] b", &["b"]), "- [ ] a\r\n- [x] b");
     assert_eq!(ticked("- [ ] about [ ] boxes", &["about [ ] boxes"]), "- [x] about [ ] boxes");
 }
 
-/// Every way to write that an item is done, and the item it is about.
+/// All notations of a completed item.
 const CLAIMS: &[&str] = &[
     "- [x] adds",
     "- [X] adds",
@@ -71,11 +73,16 @@ const CLAIMS: &[&str] = &[
 ];
 
 #[test]
-fn a_tick_in_any_syntax_is_undone_unless_a_cycle_was_accepted() {
+fn reverts_a_tick_in_any_syntax_without_an_accepted_cycle() {
     for claim in CLAIMS {
         let text = format!("# List\n\n{claim}\n- [ ] other\n");
         let owned = own(Some(&text), Known::default());
-        assert_eq!(TestList::parse(&owned.text).pending(), ["adds", "other"], "{claim}: {}", owned.text);
+        assert_eq!(
+            TestList::parse(&owned.text).pending(),
+            ["adds", "other"],
+            "{claim}: {}",
+            owned.text
+        );
         assert_eq!(TestList::parse(&owned.text).completed(), [] as [&str; 0], "{claim}");
         assert_eq!(owned.undone, [Undone::Ticked("adds".to_owned())], "{claim}");
         let done = [String::from("adds")];
@@ -86,17 +93,24 @@ fn a_tick_in_any_syntax_is_undone_unless_a_cycle_was_accepted() {
 }
 
 #[test]
-fn lines_that_only_look_like_boxes_stay_as_they_are() {
-    for line in
-        ["- [] adds", "- [1] a footnote", "- [a] a key", "- [x](link)", "- [x]: link", "- adds", "x", "[x] adds"]
-    {
+fn keeps_lines_that_only_look_like_boxes() {
+    for line in [
+        "- [] adds",
+        "- [1] a footnote",
+        "- [a] a key",
+        "- [x](link)",
+        "- [x]: link",
+        "- adds",
+        "x",
+        "[x] adds",
+    ] {
         let owned = own(Some(line), Known::default());
         assert_eq!((owned.text.as_str(), owned.undone.len()), (line, 0));
     }
 }
 
 #[test]
-fn an_item_that_is_done_cannot_be_taken_away() {
+fn a_completed_item_cannot_be_removed() {
     let done = ["adds".to_owned()];
     let pending = ["subtracts".to_owned()];
     let known = Known { completed: &done, pending: &pending };
@@ -113,14 +127,18 @@ fn an_item_that_is_done_cannot_be_taken_away() {
     ] {
         let owned = own(text, known);
         assert_eq!(owned.text, expected, "{text:?}");
-        assert_eq!(own(Some(&owned.text), known).text, expected, "what is right stays: {text:?}");
+        assert_eq!(
+            own(Some(&owned.text), known).text,
+            expected,
+            "a correct list stays unchanged: {text:?}"
+        );
         assert_eq!(TestList::parse(&owned.text).completed(), ["adds"], "{text:?}");
     }
     assert_eq!(own(None, Known::default()), Owned::default());
 }
 
 #[test]
-fn open_items_that_a_planner_drops_or_rewords_are_recorded() {
+fn records_open_items_that_a_planner_drops_or_rewords() {
     let pending = ["a".to_owned(), "b".to_owned(), "b".to_owned(), "c".to_owned()];
     let known = Known { completed: &[], pending: &pending };
     let planned = judge(&answer("a"), Some("- [ ] A.\n- [ ] b\n- [ ] c and d\n"), known, &[]);
@@ -129,7 +147,7 @@ fn open_items_that_a_planner_drops_or_rewords_are_recorded() {
 }
 
 #[test]
-fn a_planner_is_understood_however_it_says_it() {
+fn understands_all_answer_formats_of_a_planner() {
     let completed = done();
     let known = Known { completed: &completed, pending: &[] };
     for (said, expected) in [
@@ -147,7 +165,7 @@ fn a_planner_is_understood_however_it_says_it() {
 }
 
 #[test]
-fn a_plan_that_cannot_be_followed_is_refused_with_its_code() {
+fn refuses_an_unusable_plan_with_its_code() {
     let completed = done();
     let accepted = Known { completed: &completed, pending: &[] };
     let all_ticked = LIST.replace("[ ]", "[x]");
@@ -177,20 +195,23 @@ fn a_plan_that_cannot_be_followed_is_refused_with_its_code() {
 }
 
 #[test]
-fn done_needs_the_planner_and_an_accepted_cycle_for_every_box() {
+fn finishes_only_with_an_accepted_cycle_for_every_box() {
     let null = r#"{"currentTest": null}"#;
     let all = ["1 is I", "zero is refused", "4 is IV", "9 is IX"].map(str::to_owned);
     let text = LIST.replace("[ ]", "[x]");
     for (count, code) in [(4, "plan.finished"), (3, "plan.unfinished"), (0, "plan.unfinished")] {
-        let planned = judge(null, Some(&text), Known { completed: &all[..count], pending: &[] }, &[]);
+        let planned =
+            judge(null, Some(&text), Known { completed: &all[..count], pending: &[] }, &[]);
         assert_eq!(planned.verdict.first().unwrap().code.as_str(), code, "{count} accepted");
         assert_eq!((planned.next, planned.pending.len()), (None, 4 - count));
     }
 }
 
 #[test]
-fn odd_input_is_no_match_and_no_panic() {
-    for text in ["[ ]", "- [ ]", "-", "1", "1.", "- [ ] \u{200b}", "- [x", "é [ ] x", "\u{0}\n- [ ] \u{0}"] {
+fn odd_input_matches_nothing_and_does_not_panic() {
+    for text in
+        ["[ ]", "- [ ]", "-", "1", "1.", "- [ ] \u{200b}", "- [x", "é [ ] x", "\u{0}\n- [ ] \u{0}"]
+    {
         TestList::parse(text);
         own(Some(text), Known { completed: &["x".to_owned()], pending: &[] });
         judge(text, Some(text), Known::default(), &[]);

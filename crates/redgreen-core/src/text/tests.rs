@@ -1,11 +1,11 @@
-//! What becomes of text that is not ours.
+//! Tests for the handling of foreign text.
 
 use super::*;
 
 #[test]
-fn what_steers_hides_or_reorders_is_made_visible() {
+fn shows_control_hidden_and_reordering_characters() {
     let rows = [
-        // What people write stays.
+        // Ordinary text stays.
         ("plain, é, 漢字, 🦀, א and \t", "plain, é, 漢字, 🦀, א and \t"),
         ("two\nlines\r\n", "two\nlines\n"),
         (
@@ -24,7 +24,7 @@ fn what_steers_hides_or_reorders_is_made_visible() {
         ("\u{0}\u{b}\u{c}\u{7f}", "␀␋␌␡"),
         // The order of words.
         ("a\u{202e}b\u{2066}c\u{2069}\u{200f}", "a<U+202E>b<U+2066>c<U+2069><U+200F>"),
-        // Words that are not seen.
+        // Invisible words.
         ("te\u{200b}st\u{feff} a\u{ad}b", "te<U+200B>st<U+FEFF> a<U+00AD>b"),
         ("a\u{200d}b a\u{fe0f} \u{e0041}", "a<U+200D>b a<U+FE0F> <U+E0041>"),
         ("one\u{2028}two\u{2029}", "one<U+2028>two<U+2029>"),
@@ -32,21 +32,28 @@ fn what_steers_hides_or_reorders_is_made_visible() {
     ];
     for (text, expected) in rows {
         assert_eq!(visible(text), expected, "{text:?}");
-        assert_eq!(visible(&visible(text)), expected, "what was made visible stays as it is: {text:?}");
+        assert_eq!(
+            visible(&visible(text)),
+            expected,
+            "visible text does not change again: {text:?}"
+        );
     }
 }
 
 #[test]
-fn a_name_adds_no_line() {
-    let rows =
-        [("a.py\n  1 GREEN     accepted", "a.py␊  1 GREEN     accepted"), ("a\tb\r\n", "a␉b␍␊"), ("plain", "plain")];
+fn a_name_stays_on_one_line() {
+    let rows = [
+        ("a.py\n  1 GREEN     accepted", "a.py␊  1 GREEN     accepted"),
+        ("a\tb\r\n", "a␉b␍␊"),
+        ("plain", "plain"),
+    ];
     for (text, expected) in rows {
         assert_eq!(on_one_line(text), expected);
     }
 }
 
 #[test]
-fn colours_go_and_nothing_else_does() {
+fn removes_colours_and_nothing_else() {
     let rows = [
         ("\u{1b}[31mred\u{1b}[0m \u{1b}[38;2;1;2;3mx\u{1b}[m", "red x"),
         ("\u{1b}[4:3mcurly", "curly"),
@@ -65,7 +72,7 @@ fn colours_go_and_nothing_else_does() {
 }
 
 #[test]
-fn json_means_the_same_and_is_harmless() {
+fn json_is_equivalent_and_harmless() {
     let rows = [
         "a\u{202e}b \u{9b}2J \u{7f} \u{200d} \u{e0041}",
         "\u{1b}]0;t\u{7}\r\n\t\u{2028}",
@@ -82,11 +89,14 @@ fn json_means_the_same_and_is_harmless() {
 }
 
 #[test]
-fn no_line_is_a_command_of_a_ci_system() {
+fn disables_commands_of_ci_systems() {
     let rows = [
         ("::error::x", "\\::error::x"),
         ("a\n  ::set-output name=b::c\n", "a\n  \\::set-output name=b::c\n"),
-        ("\u{1b}[2m  \u{1b}[0m:\u{1b}[2m:add-mask::x", "\u{1b}[2m  \u{1b}[0m\\:\u{1b}[2m:add-mask::x"),
+        (
+            "\u{1b}[2m  \u{1b}[0m:\u{1b}[2m:add-mask::x",
+            "\u{1b}[2m  \u{1b}[0m\\:\u{1b}[2m:add-mask::x",
+        ),
         ("x ##[group]y ##vso[task.x]", "x #\\#[group]y #\\#vso[task.x]"),
         ("#\u{1b}[0m#[group]", "#\\\u{1b}[0m#[group]"),
         ("###[group]", "##\\#[group]"),
@@ -98,7 +108,7 @@ fn no_line_is_a_command_of_a_ci_system() {
 }
 
 #[test]
-fn a_word_of_a_command_is_one_word_to_a_shell() {
+fn shell_words_stay_one_word() {
     for (text, word) in [
         ("main", "main"),
         ("prójekt/test_a.py::test_b", "prójekt/test_a.py::test_b"),

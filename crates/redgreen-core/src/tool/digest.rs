@@ -1,19 +1,21 @@
-//! What a tool answers, cut to what helps a model: the first and the last of a long text, failures grouped by cause.
+//! Shortens tool answers for a model: the beginning and the end of a long text, and failures
+//! grouped by cause.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::report::{LoadError, Outcome, Report, Test};
 
-/// Causes that are told in full; of the rest, how many there are.
+/// Maximum number of causes in full; the rest is counted.
 const CAUSES_MAX: usize = 8;
 const MESSAGE_LINES_MAX: usize = 12;
 const MESSAGE_LINE_CHARS_MAX: usize = 200;
-/// Tests named that fail like another one.
+/// Maximum number of named tests with the same failure.
 const ALIKE_MAX: usize = 5;
 const TAIL_LINES_MAX: usize = 30;
 
-/// A text no longer than this, its beginning and its end; it says how much is missing. Whole lines, where there are any.
+/// The beginning and the end of a text within a limit, with the size of the omitted part. Cuts at
+/// line ends if possible.
 pub fn head_and_tail(text: &str, bytes_max: usize) -> String {
     if text.len() <= bytes_max {
         return text.to_owned();
@@ -27,7 +29,7 @@ pub fn head_and_tail(text: &str, bytes_max: usize) -> String {
     format!("{head}{gap}[{} bytes left out]\n{tail}", text.len() - head.len() - tail.len())
 }
 
-/// A run of the tests in few words: how many, and each cause of failure once.
+/// A short form of a test run: the counts, and each cause of failure once.
 pub fn report(report: &Report) -> String {
     let counts = report.counts();
     let mut text = format!("{} passed, {} failed", counts.passed, counts.failed);
@@ -69,14 +71,16 @@ pub fn report(report: &Report) -> String {
     text
 }
 
-/// Failing tests, those with the same cause together, in the order in which they came.
+/// Failing tests grouped by cause, in the original order.
 fn causes(report: &Report) -> Vec<Vec<&Test>> {
     let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut groups: Vec<Vec<&Test>> = Vec::new();
     for test in report.tests.iter().filter(|test| test.status.is_failure()) {
         let message = test.message.as_deref().unwrap_or_default();
         let first = message.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let place = *places.entry((test.exception.as_deref().unwrap_or_default(), first)).or_insert(groups.len());
+        let place = *places
+            .entry((test.exception.as_deref().unwrap_or_default(), first))
+            .or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.push(test),
             None => groups.push(vec![test]),
@@ -122,8 +126,10 @@ fn more(text: &mut String, count: usize) {
 
 fn bounded(words: &str) -> String {
     let lines = words.trim().lines();
-    let kept: Vec<String> =
-        lines.take(MESSAGE_LINES_MAX).map(|line| line.chars().take(MESSAGE_LINE_CHARS_MAX).collect()).collect();
+    let kept: Vec<String> = lines
+        .take(MESSAGE_LINES_MAX)
+        .map(|line| line.chars().take(MESSAGE_LINE_CHARS_MAX).collect())
+        .collect();
     kept.join("\n  ")
 }
 
@@ -138,7 +144,9 @@ mod tests {
         let lines: String = (0..100).map(|number| format!("line {number}\n")).collect();
         let cut = head_and_tail(&lines, 60);
         assert!(
-            cut.starts_with("line 0\n") && cut.ends_with("line 99\n") && cut.contains("bytes left out]\n"),
+            cut.starts_with("line 0\n")
+                && cut.ends_with("line 99\n")
+                && cut.contains("bytes left out]\n"),
             "{cut}"
         );
         assert!(cut.len() < 90);
@@ -147,15 +155,19 @@ mod tests {
     }
 
     #[test]
-    fn failures_with_one_cause_are_told_once() {
+    fn reports_each_cause_once() {
         let failing = |id: &str, message: &str| Test {
             message: Some(message.to_owned()),
             file: Some("t.py".to_owned()),
             line: Some(3),
             ..Test::new(id, Status::Failed)
         };
-        let mut seen =
-            Report { command: "pytest".to_owned(), exit: Exit::Code(1), finished: true, ..Report::default() };
+        let mut seen = Report {
+            command: "pytest".to_owned(),
+            exit: Exit::Code(1),
+            finished: true,
+            ..Report::default()
+        };
         seen.tests = vec![failing("a", "no add"), failing("b", "no add"), failing("c", "other")];
         seen.tests.push(Test::new("d", Status::Passed));
         seen.conclude();
@@ -167,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_load_and_what_says_nothing_is_told_too() {
+    fn reports_load_errors_and_silent_failures() {
         let error = LoadError {
             stage: Stage::Collect,
             file: Some("t.py".to_owned()),
@@ -179,8 +191,16 @@ mod tests {
         let broken = Report { load_errors: vec![error], ..Report::default() };
         assert!(report(&broken).contains("does not load: t.py:1: No module named 'calc'\n"));
         let tail = "no".to_owned();
-        let red = Report { owed: broken.load_errors, output_tail: tail, exit: Exit::Code(2), ..Report::default() };
-        assert_eq!(report(&red), "0 passed, 0 failed (, exit 2)\ndoes not load: t.py:1: No module named 'calc'\n");
+        let red = Report {
+            owed: broken.load_errors,
+            output_tail: tail,
+            exit: Exit::Code(2),
+            ..Report::default()
+        };
+        assert_eq!(
+            report(&red),
+            "0 passed, 0 failed (, exit 2)\ndoes not load: t.py:1: No module named 'calc'\n"
+        );
         let crashed = Report { output_tail: "boom\n".to_owned(), ..Report::default() };
         assert!(report(&crashed).ends_with("boom\n"), "{}", report(&crashed));
     }

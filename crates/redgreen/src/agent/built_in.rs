@@ -1,11 +1,11 @@
-//! The built-in agent: each turn a fresh conversation with a model, with tools that cannot leave the worktree, and
-//! every limit checked before the request that would cross it.
+//! The built-in agent: each turn is a new conversation with a model, with tools that cannot leave
+//! the worktree. Every limit is checked before the request that would exceed it.
 
 mod ledger;
-mod minutes;
 mod questions;
 mod talk;
 mod tools;
+mod transcript;
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -34,24 +34,24 @@ use tools::Workbench;
 const BASH_TIME: Duration = Duration::from_secs(120);
 const MAX_TOKENS: u32 = 16_000;
 const REQUESTS_MAX: u32 = 60;
-/// What every current model has room for, less an answer.
+/// Fits into every current model, with room for an answer.
 const WINDOW: u64 = 150_000;
-/// What a small model is taken to have room for, where its server does not say: Ollama's usual one.
+/// The context window of a small model if its server does not report it: Ollama's default.
 const SMALL_WINDOW: u64 = 4_096;
 
-/// A model, the way to it, and how it is put to work.
+/// A model, its client and its settings.
 #[derive(Clone, Debug)]
 pub struct BuiltIn {
     client: Client,
     settings: Arc<Settings>,
-    /// The same for what the model can do, once that is known.
+    /// The settings adjusted to the model's abilities, once they are known.
     fitted: Arc<OnceLock<Settings>>,
 }
 
-/// How the built-in agent works, whatever the model.
+/// The settings for any model.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How the tests are run: as the user says, not as the worktree does.
+    /// The user's test settings, not those of the worktree.
     pub test: config::Test,
     pub environment: Environment,
     pub network: NetworkRules,
@@ -59,29 +59,36 @@ pub struct Settings {
     pub bash_time: Duration,
     pub red_time: Duration,
     pub green_time: Duration,
-    /// Tokens of one answer.
+    /// The token limit of one answer.
     pub max_tokens: u32,
-    /// Requests in one turn.
+    /// The maximum number of requests per turn.
     pub requests_max: u32,
-    /// Tokens of a conversation, before it is begun anew.
+    /// The token limit of a conversation.
     pub window: u64,
-    /// Whether somebody set it; else what the server says counts.
+    /// Whether it is configured. If not, the server's value counts.
     is_window_set: bool,
     pub asking: Asking,
     is_asking_set: bool,
-    /// The server keeps answers to a schema.
+    /// Whether the server enforces JSON schemas.
     pub schemas: bool,
     prices: Arc<Prices>,
 }
 
 impl BuiltIn {
-    /// An agent that works with this model; what is missing for it is the error.
-    pub fn new(model: &str, file: &File, environment: &Environment, root: &Path, visible: Visible) -> Result<Self> {
+    /// An agent with this model. Anything missing is an error.
+    pub fn new(
+        model: &str,
+        file: &File,
+        environment: &Environment,
+        root: &Path,
+        visible: Visible,
+    ) -> Result<Self> {
         let config::Model { provider, base_url, wire, record, replay, .. } = &file.model;
         let wish = Wish { provider: provider.clone(), base: base_url.clone(), wire: *wire };
         let provider = model::provider(model, &wish, &environment.models)?;
         let first_ms = file.policy(environment)?.backoff_ms;
-        let limits = Limits { patience: Patience { first_ms, ..Patience::default() }, ..Limits::default() };
+        let limits =
+            Limits { patience: Patience { first_ms, ..Patience::default() }, ..Limits::default() };
         let client = match replay {
             Some(cassette) => {
                 let kept = visible.cassette(cassette).filter(|path| path.is_file());
@@ -97,23 +104,23 @@ impl BuiltIn {
             None => client,
         };
         let mut settings = Settings::new(file, environment, visible)?;
-        // A server of one's own costs what the user says, whatever it calls its models.
+        // For a custom server, only the user's prices apply, whatever its models are called.
         if !client.has_listed_prices() {
             settings.prices = Arc::new(file.model.prices()?);
         }
         Ok(Self { client, settings: Arc::new(settings), fitted: Arc::default() })
     }
 
-    /// The model and who serves it: what is sent, is sent there.
+    /// The model and its server, which receives the data.
     pub(super) fn name(&self) -> String {
         let provider = self.client.provider();
         match self.client.is_replaying() {
-            true => format!("built-in ({}, replayed from a file: nothing is sent)", provider.model),
+            true => format!("built-in ({}, replayed from a file, no network)", provider.model),
             false => format!("built-in ({} at {})", provider.model, provider.recipient()),
         }
     }
 
-    /// The model, where its price is not known.
+    /// The model, if its price is unknown.
     pub(super) fn unpriced(&self) -> Option<&str> {
         let model = self.client.provider().model.as_str();
         self.settings.prices.cost(model, &Usage::default()).is_none().then_some(model)
@@ -123,11 +130,13 @@ impl BuiltIn {
         let deadline = Instant::now() + time(orders);
         let stop = orders.stop;
         let settings = self.fitted(deadline, stop)?;
-        let mut ask = |request: &Request, live: &mut dyn FnMut(&Delta)| self.client.ask(request, deadline, stop, live);
+        let mut ask = |request: &Request, live: &mut dyn FnMut(&Delta)| {
+            self.client.ask(request, deadline, stop, live)
+        };
         converse(&self.client.provider().model, settings, orders, &mut ask)
     }
 
-    /// How this model is asked. A model that the settings say everything about is not tried.
+    /// The settings for this model. A fully configured model is not probed.
     fn fitted(&self, deadline: Instant, stop: &Stop) -> Result<&Settings> {
         if let Some(settings) = self.fitted.get() {
             return Ok(settings);
@@ -137,7 +146,12 @@ impl BuiltIn {
             Asking::Tools | Asking::Files if settings.is_asking_set => settings.clone(),
             Asking::Tools | Asking::Files | Asking::Questions => {
                 let tools = prompt::tools(Role::Implementing);
-                let ability = self.client.ability(settings.environment.state.as_deref(), tools, deadline, stop)?;
+                let ability = self.client.ability(
+                    settings.environment.state.as_deref(),
+                    tools,
+                    deadline,
+                    stop,
+                )?;
                 settings.clone().fitting(&ability)
             }
         };
@@ -146,13 +160,13 @@ impl BuiltIn {
 }
 
 impl Settings {
-    /// What the user set stays; the rest is as the model needs it.
+    /// Keeps configured values and adjusts the rest to the model.
     fn fitting(self, ability: &Ability) -> Self {
         let asking = if self.is_asking_set { self.asking } else { ability.asking() };
         let window = match ability.window.filter(|_| !self.is_window_set) {
             None if self.is_window_set || asking != Asking::Questions => self.window,
             None => SMALL_WINDOW,
-            // A conversation has to leave room for an answer; questions see to that themselves.
+            // Leave room for an answer. Questions handle that themselves.
             Some(window) if asking == Asking::Questions => window,
             Some(window) => (window / 4 * 3).min(self.window),
         };
@@ -187,13 +201,21 @@ impl Settings {
     }
 }
 
-/// What a turn may take: its own limit, or what is left of the run's.
+/// The time limit of a turn: its own, or the rest of the run's.
 fn time(orders: &Orders<'_>) -> Duration {
-    orders.allowance.work_ms.map_or(orders.time_limit, |ms| Duration::from_millis(ms).min(orders.time_limit))
+    orders
+        .allowance
+        .work_ms
+        .map_or(orders.time_limit, |ms| Duration::from_millis(ms).min(orders.time_limit))
 }
 
-/// Holds a turn's conversation with whoever answers.
-fn converse(model: &str, settings: &Settings, orders: &mut Orders<'_>, ask: Ask<'_>) -> Result<Taken> {
+/// Runs a turn's conversation.
+fn converse(
+    model: &str,
+    settings: &Settings,
+    orders: &mut Orders<'_>,
+    ask: Ask<'_>,
+) -> Result<Taken> {
     let bench = Workbench {
         place: Place::new(orders.worktree)?,
         settings,

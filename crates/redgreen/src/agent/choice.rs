@@ -1,4 +1,4 @@
-//! Which agents a run works with, by name: from the command line, what the run began with, the settings.
+//! Selects the agents of a run by name: from the command line, the run's records and the settings.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,39 +16,43 @@ use super::{Agent, Team};
 use crate::config::{self, Environment, File};
 use crate::failure::Failure;
 
-/// The name of the agent that plays a file.
+/// The name of the scripted agent.
 pub const SCRIPTED: &str = "scripted";
-/// The name of the agent that is a person.
+/// The name of the human agent.
 pub const HUMAN: &str = "human";
-/// The name of the agent that talks to a model; `built-in:<model>` names the model too.
+/// The name of the agent that talks to a model. `built-in:<model>` selects the model too.
 pub const BUILT_IN: &str = "built-in";
-/// Worked with where nobody names a model and its provider's key is set.
+/// The default model if its provider's key is set.
 pub const USUAL_MODEL: &str = "claude-opus-4-5-20251101";
 pub const USUAL_KEY: &str = "ANTHROPIC_API_KEY";
 
-/// The names of all agents that every project has.
+/// The names of all built-in agents.
 pub fn known() -> Vec<String> {
-    [BUILT_IN, SCRIPTED, HUMAN].into_iter().chain(config::agents::names()).map(str::to_owned).collect()
+    [BUILT_IN, SCRIPTED, HUMAN]
+        .into_iter()
+        .chain(config::agents::names())
+        .map(str::to_owned)
+        .collect()
 }
 
-/// What agents are made from.
+/// The context for creating agents.
 #[derive(Clone, Copy, Debug)]
 pub struct Ground<'a> {
     pub file: &'a File,
     pub environment: &'a Environment,
-    /// The project's own folder.
+    /// The project's folder.
     pub root: &'a Path,
     pub agent_sandbox: &'a AgentSandbox,
 }
 
-/// Who works when nobody is named.
+/// The default agent if none is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum First {
-    /// The built-in agent: a model is named, or the key of the usual one is set.
+    /// The built-in agent: a model is named, or the key of the default one is set.
     Model,
     /// An agent that is installed and logged in.
     Installed(&'static str),
-    /// The built-in agent, with a model of a server on this machine.
+    /// The built-in agent with a model server on this machine.
     Served(Server),
 }
 
@@ -61,13 +65,13 @@ impl First {
         if let Some(name) = presence::first(environment)? {
             return Ok(Some(Self::Installed(name)));
         }
-        // Whoever says where models are served means that server.
+        // A configured server takes precedence.
         let elsewhere = file.model.base_url.is_some() || file.model.provider.is_some();
         let servers = if elsewhere { Vec::new() } else { local::servers(&environment.models) };
         Ok(servers.into_iter().next().map(Self::Served))
     }
 
-    /// The agent's name, as `--agent` takes it.
+    /// The agent's name, as `--agent` accepts it.
     pub fn name(&self) -> String {
         match self {
             Self::Model => BUILT_IN.to_owned(),
@@ -77,32 +81,40 @@ impl First {
     }
 }
 
-/// A server's model by its whole name, and what is said about it.
+/// The full name of a server's model, and a remark about it.
 fn taken(server: &Server) -> (String, String) {
     let Server { provider, base, models } = server;
     let model = format!("{provider}/{}", models.first().map_or("", String::as_str));
     let others = models.get(1..).unwrap_or_default();
     let choice = match others {
         [] => "its only model".to_owned(),
-        others => format!("the first of {}; others by --model: {}", others.len() + 1, others.join(", ")),
+        others => format!(
+            "the first of {}; select others with --model: {}",
+            others.len() + 1,
+            others.join(", ")
+        ),
     };
-    let remark = format!("nobody is named and {provider} answers at {base}: taking {model}, {choice}");
+    let remark =
+        format!("no agent is named and {provider} answers at {base}: using {model}, {choice}");
     (model, remark)
 }
 
-/// The agents' names, as far as somebody gave them. Kept with the run, so that resuming needs no flag.
+/// The names of the agents, as far as given. Stored with the run, so that resuming needs no flags.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Choice {
     pub agent: Option<String>,
     pub roles: BTreeMap<Role, String>,
+    /// The agents of several attempts at a phase, in turn.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub several: Vec<String>,
     /// The model of the built-in agent.
     pub model: Option<String>,
     pub script: Option<PathBuf>,
 }
 
 impl Choice {
-    /// What the settings and the environment say.
+    /// The choice in the settings and the environment.
     pub fn configured(file: &File, environment: &Environment, root: &Path) -> Self {
         let agents = &file.agents;
         let named = [
@@ -112,55 +124,74 @@ impl Choice {
             (Role::Diagnosis, &agents.diagnosis),
             (Role::Refactor, &agents.refactor),
         ];
-        let roles = named.into_iter().filter_map(|(role, name)| Some((role, name.clone()?))).collect();
-        let script = environment.script.clone().or_else(|| file.agent.script.as_ref().map(|script| root.join(script)));
+        let roles =
+            named.into_iter().filter_map(|(role, name)| Some((role, name.clone()?))).collect();
+        let script = environment
+            .script
+            .clone()
+            .or_else(|| file.agent.script.as_ref().map(|script| root.join(script)));
         Self {
             agent: file.agent.name.clone(),
             roles,
+            several: file.attempts.agents.clone(),
             model: environment.model.clone().or_else(|| file.agent.model.clone()),
             script,
         }
     }
 
-    /// This choice where it says something, `other` where it does not.
+    /// This choice, completed by `other`.
     pub fn or(self, other: Self) -> Self {
-        // Whoever names one agent for everything does not want the roles of a weaker word.
-        let roles = if self.agent.is_some() || self.script.is_some() { BTreeMap::new() } else { other.roles };
+        // An agent for all roles overrides the roles of a weaker source.
+        let (roles, several) = if self.agent.is_some() || self.script.is_some() {
+            (BTreeMap::new(), Vec::new())
+        } else {
+            (other.roles, other.several)
+        };
         Self {
-            agent: self.agent.or_else(|| if self.script.is_some() { Some(SCRIPTED.to_owned()) } else { other.agent }),
+            agent: self.agent.or_else(|| {
+                if self.script.is_some() { Some(SCRIPTED.to_owned()) } else { other.agent }
+            }),
             roles: if self.roles.is_empty() { roles } else { self.roles },
+            several: if self.several.is_empty() { several } else { self.several },
             model: self.model.or(other.model),
             script: self.script.or(other.script),
         }
     }
 
-    /// This choice with somebody in it. Where nobody was named, it is the first that is here, and what is to be said of
-    /// that.
+    /// This choice with an agent. If none is named, the first usable one, with a remark about it.
     pub fn settled(self, file: &File, environment: &Environment) -> Result<(Self, Option<String>)> {
         if self.agent.is_some() || self.script.is_some() || self.model.is_some() {
             return Ok((self, None));
         }
+        // The first of several agents also works in the other phases.
+        if let Some(first) = self.several.first() {
+            return Ok((Self { agent: Some(first.clone()), ..self }, None));
+        }
         match First::here(file, environment)? {
             Some(First::Model) => Ok((self, None)),
-            Some(First::Installed(name)) => Ok((Self { agent: Some(name.to_owned()), ..self }, None)),
+            Some(First::Installed(name)) => {
+                Ok((Self { agent: Some(name.to_owned()), ..self }, None))
+            }
             Some(First::Served(server)) => {
                 let (model, remark) = taken(&server);
                 Ok((Self { model: Some(model), ..self }, Some(remark)))
             }
-            None => Err(nobody(&presence::logged_out(environment)?).into()),
+            None => Err(no_agent(&presence::logged_out(environment)?).into()),
         }
     }
 
-    /// The agents themselves; the first that cannot be had is the error.
+    /// Creates the agents. The first one that is not available is an error.
     pub fn team(&self, ground: &Ground<'_>) -> Result<Team> {
         let usual = match (&self.agent, &self.script) {
             (Some(name), _) => self.member(name, ground)?,
             (None, Some(_)) => self.member(SCRIPTED, ground)?,
             (None, None) => self.member(BUILT_IN, ground)?,
         };
+        let several = self.several.iter().map(|name| self.member(name, ground));
+        let team = Team::new(usual).with_several(several.collect::<Result<_>>()?);
         self.roles
             .iter()
-            .try_fold(Team::new(usual), |team, (role, name)| Ok(team.with(*role, self.member(name, ground)?)))
+            .try_fold(team, |team, (role, name)| Ok(team.with(*role, self.member(name, ground)?)))
     }
 
     fn member(&self, name: &str, ground: &Ground<'_>) -> Result<Agent> {
@@ -172,7 +203,8 @@ impl Choice {
                 .next("redgreen run --script FILE \"<what to build>\"")
                 .into()),
             (_, HUMAN, _) => {
-                Human::new(ground.file.agent.on_save, ground.environment.editor.as_deref()).map(Agent::Human)
+                Human::new(ground.file.agent.on_save, ground.environment.editor.as_deref())
+                    .map(Agent::Human)
             }
             (Some((name, model)), ..) => self.external(name, Some(model), ground),
             (None, ..) => self.external(name, None, ground),
@@ -182,15 +214,18 @@ impl Choice {
     fn built_in(&self, model: Option<&str>, ground: &Ground<'_>) -> Result<Agent> {
         let Some(model) = model else {
             return Err(Failure::usage("the built-in agent needs a model")
-                .evidence("none is named, and ANTHROPIC_API_KEY, which has a usual one, is not set")
+                .evidence(
+                    "no model is named, and ANTHROPIC_API_KEY, which has a default one, is not set",
+                )
                 .next("redgreen run --model <provider>/<model> …")
                 .into());
         };
         let visible = ground.agent_sandbox.visible.clone();
-        BuiltIn::new(model, ground.file, ground.environment, ground.root, visible).map(Agent::BuiltIn)
+        BuiltIn::new(model, ground.file, ground.environment, ground.root, visible)
+            .map(Agent::BuiltIn)
     }
 
-    /// The model that is named, or the usual one where there is a key for it. There is no other way to come by one.
+    /// The named model, or the default one if its key is set.
     fn model(&self, ground: &Ground<'_>) -> Option<&str> {
         let has_key = ground.environment.models.key(&[USUAL_KEY]).is_some();
         self.model.as_deref().or(has_key.then_some(USUAL_MODEL))
@@ -199,9 +234,10 @@ impl Choice {
     fn external(&self, name: &str, model: Option<&str>, ground: &Ground<'_>) -> Result<Agent> {
         let (table, own) = (config::agents::table()?, &ground.file.agent.custom);
         let Some(row) = own.get(name).or_else(|| table.get(name)) else {
-            let known =
-                [BUILT_IN, SCRIPTED, HUMAN].into_iter().chain(own.keys().chain(table.keys()).map(String::as_str));
-            return Err(Failure::usage(format!("there is no agent {name:?}"))
+            let known = [BUILT_IN, SCRIPTED, HUMAN]
+                .into_iter()
+                .chain(own.keys().chain(table.keys()).map(String::as_str));
+            return Err(Failure::usage(format!("unknown agent {name:?}"))
                 .evidence(format!("known: {}", known.collect::<Vec<_>>().join(", ")))
                 .next("redgreen run --agent <name> …")
                 .into());
@@ -210,31 +246,40 @@ impl Choice {
             ground.environment.find_program(program).ok_or_else(|| {
                 Failure::environment(format!("the agent {name:?} is not installed"))
                     .evidence(format!("there is no program {program:?} on the PATH"))
-                    .next(if row.install.is_empty() { "redgreen agents" } else { row.install.as_str() })
+                    .next(if row.install.is_empty() {
+                        "redgreen agents"
+                    } else {
+                        row.install.as_str()
+                    })
             })
         });
         let (program, model) = (program.transpose()?, model.map(str::to_owned));
-        // An agent of the user's own may log in as it likes.
+        // A custom agent handles its own login.
         if !own.contains_key(name) {
             presence::check_login(name, row, ground.environment)?;
         }
-        let external = External::new(name, row.clone(), program, model, ground.agent_sandbox.clone());
+        let external =
+            External::new(name, row.clone(), program, model, ground.agent_sandbox.clone());
         Ok(Agent::External(Box::new(external)))
     }
 }
 
-/// `logged_out`: agents that are installed, and how to log in to them.
-fn nobody(logged_out: &[(&str, String)]) -> Failure {
-    let failure = Failure::usage("no agent is configured: none is named, and none was found that could work");
+/// `logged_out`: installed agents with the command to log in.
+fn no_agent(logged_out: &[(&str, String)]) -> Failure {
+    let failure = Failure::usage("no agent is configured, and no usable one was found");
     let failure = logged_out.iter().fold(failure, |failure, (name, login)| {
-        failure.evidence(format!("{name} is installed and not logged in: {login}"))
+        failure.evidence(format!("{name} is installed, but not logged in: {login}"))
     });
     let failure = match logged_out {
-        [] => failure.evidence("no coding agent is installed; `redgreen agents` lists those it knows"),
+        [] => {
+            failure.evidence("no coding agent is installed; `redgreen agents` lists those it knows")
+        }
         [..] => failure,
     };
     failure
-        .evidence("ANTHROPIC_API_KEY is not set, and no model is named (--model <provider>/<model>)")
+        .evidence(
+            "ANTHROPIC_API_KEY is not set, and no model is named (--model <provider>/<model>)",
+        )
         .evidence("no model server answers on this machine (Ollama, LM Studio, llama.cpp, vLLM)")
         .next("log in to an agent (redgreen agents), or see it work without one: redgreen demo")
 }
@@ -249,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stronger_word_for_everything_silences_the_roles_of_a_weaker_one() {
+    fn an_agent_for_all_roles_overrides_weaker_roles() {
         for (strong, weak, expected) in [
             (choice(None, None), choice(Some("a"), Some("b")), choice(Some("a"), Some("b"))),
             (choice(Some("c"), None), choice(Some("a"), Some("b")), choice(Some("c"), None)),

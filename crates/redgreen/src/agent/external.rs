@@ -1,7 +1,8 @@
-//! Agents that are programs of their own, such as the coding agents people have installed. A row of a table says how to
-//! drive one; here it is started, fenced in, listened to until it stops, and gone with all that it started.
+//! Agents that are separate programs, such as installed coding agents. A row of a table describes
+//! how to drive one. It is started here in a sandbox, its output is read until it stops, and all
+//! its processes are killed.
 //!
-//! That it stopped is all that its end means: whether anything came of it, the judge finds out.
+//! The agent's exit code and claims are ignored; only the tests count.
 
 mod agent_sandbox;
 pub mod presence;
@@ -17,7 +18,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use redgreen_core::acp::{Client, Offers, Plan};
 use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Said, Strategy, Turn};
-use redgreen_core::hearing::Hearing;
+use redgreen_core::agent_output::AgentOutput;
 use redgreen_core::orders;
 use redgreen_core::report::Exit;
 
@@ -32,29 +33,29 @@ pub use agent_sandbox::AgentSandbox;
 use agent_sandbox::Whose;
 use service::{Bench, Service};
 
-/// Kept of what it prints; its lines are read as they come.
+/// The limit of its stored output. Lines are read as they arrive.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
-/// What it is told, in the turn's folder.
+/// The prompt, in the turn's folder.
 const ORDERS: &str = "orders.md";
-/// Its conversation's name, in the turn's folder; there as soon as it is known.
+/// The id of its conversation, in the turn's folder, written as soon as it is known.
 const SESSION: &str = "session";
 
 #[derive(Clone, Debug)]
 pub struct External {
     name: String,
     row: Row,
-    /// What is started; none for a line of the shell.
+    /// The program to start; `None` for a shell command.
     program: Option<PathBuf>,
     model: Option<String>,
     agent_sandbox: AgentSandbox,
-    /// As it told us, asked once; shared by clones.
+    /// The reported version, asked once and shared by clones.
     version: Arc<OnceLock<String>>,
 }
 
-/// Whoever listens to the program, whichever way it talks.
-enum Ear {
-    Prints(Box<Hearing>),
-    /// With whoever does what it asks for.
+/// Reads the program's output in one of two protocols.
+enum Protocol {
+    Prints(Box<AgentOutput>),
+    /// ACP, with the service that handles requests of the agent.
     Speaks(Box<Client>, Box<Service>),
 }
 
@@ -73,12 +74,13 @@ impl External {
         &self.name
     }
 
-    /// The servers that the user's variables send it to, each with the variable: `ANTHROPIC_BASE_URL: host`.
+    /// The servers set in the user's variables, each with the variable: `ANTHROPIC_BASE_URL: host`.
     pub(super) fn servers(&self) -> Vec<String> {
         self.agent_sandbox.servers(&self.row)
     }
 
-    /// Whether it says at the end of every turn what it cost in dollars. Over ACP, some agents do and others do not.
+    /// Whether it reports the cost in dollars after every turn. Over ACP, some agents do and others
+    /// do not.
     pub(super) fn tells_price(&self) -> bool {
         match self.row.speaks {
             Speaks::Prints(dialect) => dialect.tells_price(),
@@ -90,13 +92,15 @@ impl External {
         self.version.get().cloned()
     }
 
-    /// Asks the program for its version, beside the turn that it takes anyway.
+    /// Asks the program for its version, in parallel with the turn.
     fn asking_version(&self, stop: &Stop) -> Option<JoinHandle<()>> {
-        let program =
-            self.program.clone().filter(|_| self.version.get().is_none() && self.row.speaks != Speaks::Acp)?;
+        let program = self
+            .program
+            .clone()
+            .filter(|_| self.version.get().is_none() && self.row.speaks != Speaks::Acp)?;
         let (version, stop) = (Arc::clone(&self.version), stop.clone());
         let ask = move || {
-            // Not knowing it is no reason to stop.
+            // The version is optional.
             if let Ok(Some(told)) = presence::version(program, &stop) {
                 version.set(told).ok();
             }
@@ -114,7 +118,7 @@ impl External {
         if !failed || self.parent(&orders.assignment.strategy).is_none() {
             return Ok(taken);
         }
-        // The conversation is gone, or it is another machine's; the orders are complete without it.
+        // The conversation is gone, or on another machine. The orders are complete without it.
         let anew = Assignment { strategy: Strategy::New, ..orders.assignment.clone() };
         let mut orders = Orders {
             assignment: &anew,
@@ -134,37 +138,45 @@ impl External {
             live: &mut *orders.live,
         };
         let (begun, _) = self.attempt(&mut orders)?;
-        let head = format!("{}\nit could not go on with that conversation; here is a new one:\n\n", taken.transcript);
+        let head = format!(
+            "{}\nthe conversation could not be continued; this is a new one:\n\n",
+            taken.transcript
+        );
         let notices = taken.notices.into_iter().chain(begun.notices).collect();
         Ok(Taken { transcript: head + &begun.transcript, notices, ..begun })
     }
 
-    /// A turn, and how many tokens the program told of.
+    /// A turn, and the number of tokens reported by the program.
     fn attempt(&self, orders: &mut Orders<'_>) -> Result<(Taken, u64)> {
         let words = orders::handoff(orders.assignment);
         let told = orders.desk.join(ORDERS);
-        private::write(&told, words.as_bytes()).with_context(|| format!("write {}", told.display()))?;
+        private::write(&told, words.as_bytes())
+            .with_context(|| format!("write {}", told.display()))?;
         let sandbox = self.agent_sandbox.sandbox()?;
         let way = self.way_out(&sandbox, orders)?;
-        let fence = way.through(self.agent_sandbox.fence(&sandbox, Whose::Program(&self.row), orders)?);
+        let fence =
+            way.through(self.agent_sandbox.fence(&sandbox, Whose::Program(&self.row), orders)?);
         let held = sandbox.held(&fence);
         let chosen = self.chosen_session(&orders.assignment.strategy)?;
         if let Some(session) = &chosen {
             keep_session(orders.desk, session)?;
         }
         let program = self.program(orders, &sandbox, &fence, chosen.as_deref(), &words, &told)?;
-        let program = way.variables().into_iter().fold(program, |program, (name, value)| program.env(name, value));
+        let program = way
+            .variables()
+            .into_iter()
+            .fold(program, |program, (name, value)| program.env(name, value));
         let litter = self.litter(orders.worktree);
 
-        let mut ear = self.ear(orders, &sandbox, &way, &words)?;
-        let program = match &mut ear {
-            Ear::Speaks(client, _) => program.stdin(client.begin()),
-            Ear::Prints(_) => program,
+        let mut protocol = self.protocol(orders, &sandbox, &way, &words)?;
+        let program = match &mut protocol {
+            Protocol::Speaks(client, _) => program.stdin(client.begin()),
+            Protocol::Prints(_) => program,
         };
         let asking = orders.stop.part();
         let version = self.asking_version(&asking);
         let set_aside = self.agent_sandbox.visible.set_aside(&sandbox, &Places::of(orders))?;
-        let output = attend(&sandbox, &program, &fence, &mut ear, orders);
+        let output = attend(&sandbox, &program, &fence, &mut protocol, orders);
         drop(set_aside);
         self.clear(orders.worktree, &litter);
         if output.is_err() {
@@ -173,7 +185,7 @@ impl External {
         if let Some(version) = version {
             version.join().ok();
         }
-        if let Ear::Speaks(client, _) = &ear
+        if let Protocol::Speaks(client, _) = &protocol
             && let Some(told) = presence::greeting(client)
         {
             self.version.set(told).ok();
@@ -184,10 +196,10 @@ impl External {
             Err(error) => return Err(error),
         };
         let head = format!("{}\n{held}\n{}\n\n", program.line(), way.words());
-        let tokens = ear.hearing().cost().tokens.unwrap_or(0);
-        let mut taken = ear.taken(exit, &stderr, &head, chosen, &orders.assignment.strategy);
+        let tokens = protocol.agent_output().cost().tokens.unwrap_or(0);
+        let mut taken = protocol.taken(exit, &stderr, &head, chosen, &orders.assignment.strategy);
         if overdrawn {
-            let message = format!("it was ended: {tokens} tokens are more than the run has left");
+            let message = format!("killed: {tokens} tokens exceed the budget of the run");
             taken.turn = Turn::Failed { failure: Ended::Budget, message };
         }
         let remarks = way.remarks();
@@ -196,19 +208,23 @@ impl External {
         Ok((taken, tokens))
     }
 
-    /// Where the program may connect to.
+    /// The network access of the program.
     fn way_out(&self, sandbox: &Sandbox, orders: &Orders<'_>) -> Result<WayOut> {
         let home = self.agent_sandbox.home.as_deref();
         self.agent_sandbox.network.for_agent(&self.row, home, sandbox, orders.desk)
     }
 
-    /// The name of a conversation that begins, where the program lets us choose it.
+    /// The id of a new conversation, if the program lets us choose it.
     fn chosen_session(&self, strategy: &Strategy) -> Result<Option<String>> {
         let chooses = self.row.new.iter().any(|word| word == "{session}");
-        if chooses && self.parent(strategy).is_none() { agent_sandbox::uuid().map(Some) } else { Ok(None) }
+        if chooses && self.parent(strategy).is_none() {
+            agent_sandbox::uuid().map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
-    /// The conversation to go on with, and the words for that; none when the program cannot.
+    /// The conversation to continue and its arguments; `None` if the program does not support it.
     fn parent<'a>(&'a self, strategy: &'a Strategy) -> Option<(&'a str, &'a [String])> {
         let (session, copy) = strategy.parent()?;
         let words = if copy { &self.row.fork } else { &self.row.resume };
@@ -233,7 +249,13 @@ impl External {
         let model = self.model.as_ref().map_or(&[][..], |_| &self.row.model);
         let files = orders.assignment.current.as_ref().map_or_else(
             || vec![redgreen_core::test_list::FILE.to_owned()],
-            |case| [&case.test_file, &case.impl_file].into_iter().filter(|file| is_plain(file)).cloned().collect(),
+            |case| {
+                [&case.test_file, &case.impl_file]
+                    .into_iter()
+                    .filter(|file| is_plain(file))
+                    .cloned()
+                    .collect()
+            },
         );
         let mut args: Vec<OsString> = Vec::new();
         for word in own.iter().chain(model).chain(ending) {
@@ -245,7 +267,7 @@ impl External {
             }
         }
         let by = match self.row.speaks {
-            // It is told in the conversation.
+            // ACP sends the prompt in the conversation.
             Speaks::Acp => None,
             Speaks::Prints(_) => Some(self.row.prompt),
         };
@@ -262,19 +284,31 @@ impl External {
                 Program::new(name).args(words.iter().skip(1))
             }
         };
-        let program =
-            self.agent_sandbox.surround(program.args(args), Whose::Program(&self.row), orders, sandbox, is_fenced)?;
+        let program = self.agent_sandbox.prepare(
+            program.args(args),
+            Whose::Program(&self.row),
+            orders,
+            sandbox,
+            is_fenced,
+        )?;
         Ok(if by == Some(PromptBy::Stdin) { program.stdin(words) } else { program })
     }
 
-    /// Whoever listens, and what it needs for that.
-    fn ear(&self, orders: &Orders<'_>, sandbox: &Sandbox, way: &WayOut, words: &str) -> Result<Ear> {
+    /// The reader of the program's output.
+    fn protocol(
+        &self,
+        orders: &Orders<'_>,
+        sandbox: &Sandbox,
+        way: &WayOut,
+        words: &str,
+    ) -> Result<Protocol> {
         if let Speaks::Prints(dialect) = self.row.speaks {
-            return Ok(Ear::Prints(Box::new(Hearing::new(dialect))));
+            return Ok(Protocol::Prints(Box::new(AgentOutput::new(dialect))));
         }
         let fence = way.through(self.agent_sandbox.fence(sandbox, Whose::Terminal, orders)?);
         let is_fenced = keeps_files(sandbox, &fence);
-        let mut env = self.agent_sandbox.environment(Whose::Terminal, orders, sandbox, is_fenced)?;
+        let mut env =
+            self.agent_sandbox.environment(Whose::Terminal, orders, sandbox, is_fenced)?;
         env.extend(way.variables().into_iter().map(|(name, value)| (name.into(), value.into())));
         let bench = Bench {
             env,
@@ -290,12 +324,13 @@ impl External {
             mode: self.row.mode.clone(),
             offers: if self.row.services { Offers::FilesAndTerminals } else { Offers::Nothing },
         });
-        Ok(Ear::Speaks(Box::new(client), Box::new(Service::new(orders.worktree, bench)?)))
+        Ok(Protocol::Speaks(Box::new(client), Box::new(Service::new(orders.worktree, bench)?)))
     }
 
-    /// What lies in the worktree already and looks like what the program leaves there.
+    /// Files in the worktree that match the program's litter.
     fn litter(&self, worktree: &Path) -> Vec<PathBuf> {
-        let entries = fs::read_dir(worktree).into_iter().flatten().flatten().map(|entry| entry.path());
+        let entries =
+            fs::read_dir(worktree).into_iter().flatten().flatten().map(|entry| entry.path());
         let is_litter = |path: &PathBuf| {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             self.row.litter.iter().any(|start| name.starts_with(start))
@@ -303,11 +338,16 @@ impl External {
         entries.filter(is_litter).collect()
     }
 
-    /// Takes away what the program left, and nothing that was there before.
+    /// Removes files that the program left, but none that existed before.
     fn clear(&self, worktree: &Path, before: &[PathBuf]) {
         for path in self.litter(worktree).into_iter().filter(|path| !before.contains(path)) {
-            // What cannot be removed stays, and is judged like everything else.
-            if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }.ok();
+            // A file that cannot be removed stays and is judged like everything else.
+            if path.is_dir() && !path.is_symlink() {
+                fs::remove_dir_all(&path)
+            } else {
+                fs::remove_file(&path)
+            }
+            .ok();
         }
     }
 
@@ -325,13 +365,13 @@ impl External {
     }
 }
 
-impl Ear {
+impl Protocol {
     fn hear(&mut self, line: &str, whole: bool) -> (Vec<Said>, Answer) {
         match self {
-            Self::Prints(hearing) => {
-                let said = hearing.line(line);
-                // Some do not end for a long time when they cannot reach their makers.
-                (said, if hearing.is_over() { Answer::Done } else { Answer::Nothing })
+            Self::Prints(agent_output) => {
+                let said = agent_output.line(line);
+                // Some programs do not end for a long time if they cannot reach their servers.
+                (said, if agent_output.is_over() { Answer::Done } else { Answer::Nothing })
             }
             Self::Speaks(client, service) => {
                 let next = if whole { client.heard(line) } else { client.heard_in_part(line) };
@@ -342,7 +382,7 @@ impl Ear {
         }
     }
 
-    /// What there is to say although nothing was heard.
+    /// Output of our services that is ready without new input.
     fn due(&mut self) -> Answer {
         match self {
             Self::Prints(_) => Answer::Nothing,
@@ -360,64 +400,81 @@ impl Ear {
         }
     }
 
-    fn hearing(&self) -> &Hearing {
+    fn agent_output(&self) -> &AgentOutput {
         match self {
-            Self::Prints(hearing) => hearing,
-            Self::Speaks(client, _) => client.hearing(),
+            Self::Prints(agent_output) => agent_output,
+            Self::Speaks(client, _) => client.agent_output(),
         }
     }
 
-    fn taken(self, exit: Exit, stderr: &str, head: &str, chosen: Option<String>, strategy: &Strategy) -> Taken {
+    fn taken(
+        self,
+        exit: Exit,
+        stderr: &str,
+        head: &str,
+        chosen: Option<String>,
+        strategy: &Strategy,
+    ) -> Taken {
         let turn = match &self {
-            Self::Prints(hearing) => hearing.end(exit, stderr),
+            Self::Prints(agent_output) => agent_output.end(exit, stderr),
             Self::Speaks(client, _) => client.end(exit, stderr),
         };
-        let hearing = self.hearing();
-        let mut transcript = format!("{head}{}", hearing.transcript());
+        let agent_output = self.agent_output();
+        let mut transcript = format!("{head}{}", agent_output.transcript());
         if let Turn::Failed { message, .. } = &turn {
             transcript.push_str(&format!("\n{message}\n"));
         }
-        // What a program tells of a conversation that goes on may be the sum of all its turns.
-        let cost = if *strategy == Strategy::New { hearing.cost() } else { Cost::default() };
-        Taken { turn, cost, transcript, session: hearing.session.clone().or(chosen), notices: Vec::new() }
+        // A continued conversation may report the sum of all its turns.
+        let cost = if *strategy == Strategy::New { agent_output.cost() } else { Cost::default() };
+        Taken {
+            turn,
+            cost,
+            transcript,
+            session: agent_output.session.clone().or(chosen),
+            notices: Vec::new(),
+        }
     }
 }
 
-/// Runs the program, shows what it does, and keeps the name of its conversation as soon as it is told. The second answer
-/// is whether it was ended because it cost more than there is.
+/// Runs the program, shows its actions, and stores the id of its conversation as soon as it is
+/// known. The second value is whether it was killed because of its cost.
 fn attend(
     sandbox: &Sandbox,
     program: &Program,
     fence: &Fence,
-    ear: &mut Ear,
+    protocol: &mut Protocol,
     orders: &mut Orders<'_>,
 ) -> Result<(Output, bool)> {
     let limits = Limits { wall: orders.time_limit, output_bytes_max: OUTPUT_BYTES_MAX };
     let (desk, stop, live) = (orders.desk, orders.stop, &mut orders.live);
     let tokens_max = orders.allowance.tokens;
-    let speaks = matches!(ear, Ear::Speaks(..));
+    let speaks = matches!(protocol, Protocol::Speaks(..));
     let mut kept: Option<String> = None;
     let mut unkept = None;
     let mut overdrawn = false;
     let mut listener = |heard: Heard<'_>| match heard {
-        Heard::Silence => ear.due(),
-        Heard::Unwanted => ear.stop(),
+        Heard::Silence => protocol.due(),
+        Heard::Unwanted => protocol.stop(),
         Heard::Line { text, whole } => {
-            let (said, answer) = ear.hear(&String::from_utf8_lossy(text), whole);
+            let (said, answer) = protocol.hear(&String::from_utf8_lossy(text), whole);
             for said in &said {
                 live(said);
             }
-            let session = &ear.hearing().session;
+            let session = &protocol.agent_output().session;
             if kept != *session {
                 unkept = session.as_ref().and_then(|session| keep_session(desk, session).err());
                 kept.clone_from(session);
             }
-            let spent = ear.hearing().cost().tokens.unwrap_or(0);
+            let spent = protocol.agent_output().cost().tokens.unwrap_or(0);
             overdrawn |= answer != Answer::Done && tokens_max.is_some_and(|max| spent > max);
             if overdrawn { Answer::Done } else { answer }
         }
     };
-    let attention = if speaks { Attention::Speaking(&mut listener) } else { Attention::Listening(&mut listener) };
+    let attention = if speaks {
+        Attention::Speaking(&mut listener)
+    } else {
+        Attention::Listening(&mut listener)
+    };
     let fenced = sandbox.attended(program, fence, limits, stop, attention)?;
     match unkept {
         Some(error) => Err(error),
@@ -425,8 +482,8 @@ fn attend(
     }
 }
 
-/// Nothing outside can be written to. A program's own sandbox would then only be in the way: inside Landlock, codex's
-/// lets nothing be written at all.
+/// Whether nothing outside can be written. A program's own sandbox would then only interfere:
+/// inside Landlock, that of codex allows no writes at all.
 fn keeps_files(sandbox: &Sandbox, fence: &Fence) -> bool {
     !matches!(sandbox.held(fence).files, Grip::Not(_))
 }
@@ -435,7 +492,8 @@ fn say(words: String) -> Answer {
     if words.is_empty() { Answer::Nothing } else { Answer::Say(words.into_bytes()) }
 }
 
-/// A file of the worktree by its name: a plan, or a note, may say anything, and this becomes a word of a command line.
+/// Whether a file name from a plan or a note, which can contain anything, is safe as an argument of
+/// a command.
 fn is_plain(file: &str) -> bool {
     let inside = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
     inside && !file.is_empty() && !file.starts_with('-') && !file.chars().any(char::is_control)
@@ -443,10 +501,11 @@ fn is_plain(file: &str) -> bool {
 
 fn keep_session(desk: &Path, session: &str) -> Result<()> {
     let path = desk.join(SESSION);
-    private::write(&path, format!("{session}\n").as_bytes()).with_context(|| format!("write {}", path.display()))
+    private::write(&path, format!("{session}\n").as_bytes())
+        .with_context(|| format!("write {}", path.display()))
 }
 
-/// The program itself could not be started.
+/// Whether the program itself does not exist.
 fn is_missing(error: &anyhow::Error) -> bool {
     let missing = |cause: &std::io::Error| cause.kind() == std::io::ErrorKind::NotFound;
     error.chain().any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(missing))

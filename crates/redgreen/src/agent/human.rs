@@ -1,5 +1,5 @@
-//! A person as the agent: told the next legal step and where to work, judged like everybody else. The turn is over when
-//! they press Enter, or, where the settings say so, when they save.
+//! A person as the agent: gets the next step and the folder, and is judged like any other agent.
+//! The turn ends with Enter or, if configured, when a file is saved.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,16 +21,17 @@ use crate::failure::Failure;
 use crate::foreign;
 use crate::process::{Interrupted, Program, Stop, Typed, typed};
 
-/// How often the files are looked at.
+/// The interval of checking the files.
 const LOOK: Duration = Duration::from_millis(250);
-/// Editors save in several steps; so long nothing may change before a save counts.
+/// Editors save in several steps, so wait until nothing changes for this long.
 const SETTLED: Duration = Duration::from_millis(600);
-/// More files than this are not watched.
+/// Further files are not watched.
 const FILES_MAX: usize = 20_000;
-/// Folders that tools fill while nobody saves anything.
-const UNWATCHED: &[&str] = &[".git", "node_modules", "target", "__pycache__", ".venv", ".pytest_cache"];
+/// Folders that tools write to.
+const UNWATCHED: &[&str] =
+    &[".git", "node_modules", "target", "__pycache__", ".venv", ".pytest_cache"];
 
-/// A list is written by hand; what is larger is some other file.
+/// The maximum size of a test list.
 const LIST_BYTES_MAX: u64 = 1 << 20;
 
 /// Opens an editor.
@@ -39,17 +40,17 @@ const EDIT: &str = "e";
 /// What ends a person's turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Human {
-    /// With the editor that is opened when they ask for it.
+    /// With an editor that opens on request.
     OnEnter {
         editor: Option<String>,
     },
     OnSave,
 }
 
-type Seen = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
+type FileStates = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
 
 impl Human {
-    /// Enter needs a keyboard.
+    /// Enter needs a terminal.
     pub fn new(on_save: bool, editor: Option<&str>) -> Result<Self> {
         if on_save {
             return Ok(Self::OnSave);
@@ -57,7 +58,7 @@ impl Human {
         if io::stdin().is_terminal() {
             return Ok(Self::OnEnter { editor: editor.map(str::to_owned) });
         }
-        Err(Failure::usage("the human agent needs a terminal: Enter says that you are done")
+        Err(Failure::usage("the human agent needs a terminal: you press Enter when you are done")
             .evidence("standard input is not a terminal")
             .next("start redgreen in a terminal, or set agent.on-save = true in redgreen.toml")
             .into())
@@ -65,22 +66,29 @@ impl Human {
 
     pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
         let assignment = orders.assignment;
-        // Whoever saw it fail knows best why.
+        // The person who saw the failure knows the reason best.
         if assignment.role == Role::Diagnosis {
-            return Ok(taken(Turn::Done { answer: String::new() }, "nobody was asked\n".to_owned()));
+            return Ok(taken(
+                Turn::Done { answer: String::new() },
+                "no diagnosis by a person\n".to_owned(),
+            ));
         }
         let words = self.words(assignment, orders.worktree);
-        // Looked at before anybody is told, so that a save right after that is not missed.
-        let seen = if *self == Self::OnSave { look(orders.worktree) } else { Seen::new() };
+        // Scan before showing the task, so that an immediate save is not missed.
+        let seen = if *self == Self::OnSave { look(orders.worktree) } else { FileStates::new() };
         (orders.live)(&Said::Text(words.clone()));
         let waited = match self {
             Self::OnEnter { editor } => until_enter(orders, editor.as_deref())?,
             Self::OnSave => until_saved(orders, seen)?,
         };
         let turn = match waited {
-            Waited::Over if assignment.role == Role::TestList => Turn::Done { answer: self.choose(orders)? },
+            Waited::Over if assignment.role == Role::TestList => {
+                Turn::Done { answer: self.choose(orders)? }
+            }
             Waited::Over => Turn::Done { answer: String::new() },
-            Waited::TimeUp => Turn::Failed { failure: Ended::Timeout, message: "nobody was done in time".to_owned() },
+            Waited::TimeUp => {
+                Turn::Failed { failure: Ended::Timeout, message: "not done in time".to_owned() }
+            }
         };
         Ok(taken(turn, words))
     }
@@ -88,27 +96,34 @@ impl Human {
     fn words(&self, assignment: &Assignment, worktree: &Path) -> String {
         let end = match (self, assignment.role) {
             (Self::OnEnter { .. }, Role::Refactor) => {
-                "Press Enter when you are done; with nothing changed, the code stays."
+                "Press Enter when you are done. Without changes, the code stays as it is."
             }
             (Self::OnEnter { .. }, _) => "Press Enter when you are done.",
-            (Self::OnSave, _) => "It is judged when you save.",
+            (Self::OnSave, _) => "Your change is judged when you save.",
         };
         let edit = match self {
             Self::OnEnter { editor: Some(editor) } => format!(" {EDIT} and Enter opens {editor}."),
             Self::OnEnter { editor: None } | Self::OnSave => String::new(),
         };
         let task = orders::task(assignment);
-        // One sentence a line: a longer line is cut off on the screen.
-        let withheld = orders::withheld(assignment).map(|words| format!("\n{}", words.replace(". ", ".\n")));
-        let said = steer::shown(&assignment.messages).map(|messages| format!("\nYou said:\n{messages}"));
+        // One sentence per line, because long lines are truncated on the screen.
+        let withheld =
+            orders::withheld(assignment).map(|words| format!("\n{}", words.replace(". ", ".\n")));
+        let said =
+            steer::shown(&assignment.messages).map(|messages| format!("\nYou said:\n{messages}"));
         let more = withheld.unwrap_or_default() + &said.unwrap_or_default();
-        // What was refused is on the screen already: the verdict says it, or the line about the run that goes on.
-        format!("\n{}: {task}{more}\n  in   {}\n{end}{edit}\n", assignment.phase, worktree.display())
+        // The reasons of a refusal are already on the screen.
+        format!(
+            "\n{}: {task}{more}\n  in   {}\n{end}{edit}\n",
+            assignment.phase,
+            worktree.display()
+        )
     }
 
-    /// The next test is the first open box; where a keyboard is there, its files are asked for.
+    /// The next test is the first open box. In a terminal, its files are asked for.
     fn choose(&self, orders: &mut Orders<'_>) -> Result<String> {
-        let text = foreign::read(&orders.worktree.join(test_list::FILE), LIST_BYTES_MAX)?.unwrap_or_default();
+        let text = foreign::read(&orders.worktree.join(test_list::FILE), LIST_BYTES_MAX)?
+            .unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let assignment = orders.assignment;
         let known = Known { completed: &assignment.completed, pending: &assignment.pending };
@@ -120,13 +135,16 @@ impl Human {
             match self {
                 Self::OnSave => Ok(String::new()),
                 Self::OnEnter { .. } => {
-                    (orders.live)(&Said::Text(format!("{what} for {next:?} (Enter: not decided yet): ")));
+                    (orders.live)(&Said::Text(format!(
+                        "{what} for {next:?} (Enter: not decided yet): "
+                    )));
                     line(orders.stop)
                 }
             }
         };
         let (test, code) = (ask("test file")?, ask("code file")?);
-        Ok(json!({ "currentTest": { "description": next, "testFile": test, "implFile": code } }).to_string())
+        Ok(json!({ "currentTest": { "description": next, "testFile": test, "implFile": code } })
+            .to_string())
     }
 }
 
@@ -145,7 +163,7 @@ fn line(stop: &Stop) -> Result<String> {
     match typed(stop, None)? {
         Typed::Line(line) => Ok(line),
         Typed::TimeUp => Ok(String::new()),
-        // The terminal is gone: nobody says that they are done.
+        // The terminal is gone, so nobody can confirm.
         Typed::End => Err(Interrupted.into()),
     }
 }
@@ -158,34 +176,38 @@ fn until_enter(orders: &mut Orders<'_>, editor: Option<&str>) -> Result<Waited> 
             (Typed::End, _) => return Err(Interrupted.into()),
             (Typed::Line(line), Some(editor)) if line == EDIT => edit(editor, orders, deadline)?,
             (Typed::Line(line), None) if line == EDIT => {
-                (orders.live)(&Said::Text("neither VISUAL nor EDITOR names an editor\n".to_owned()));
+                (orders.live)(&Said::Text("no editor: VISUAL and EDITOR are not set\n".to_owned()));
             }
             (Typed::Line(_), _) => return Ok(Waited::Over),
         }
     }
 }
 
-/// Has the person's own editor open what the phase is about.
+/// Opens the file of the current phase in the person's editor.
 fn edit(editor: &str, orders: &mut Orders<'_>, deadline: Instant) -> Result<()> {
     let case = orders.assignment.current.as_ref();
     let file = match orders.assignment.role {
         Role::TestList => Some(test_list::FILE),
         Role::Test => case.map(|case| case.test_file.as_str()),
-        Role::Implementing | Role::Diagnosis | Role::Refactor => case.map(|case| case.impl_file.as_str()),
+        Role::Implementing | Role::Diagnosis | Role::Refactor => {
+            case.map(|case| case.impl_file.as_str())
+        }
     };
     let file = file.filter(|file| !file.is_empty()).unwrap_or(".");
-    // What VISUAL holds may be a whole line, such as `code --wait`.
-    let program = Program::new("sh").args(["-c", &format!("{editor} \"$@\""), "sh", file]).cwd(orders.worktree);
+    // VISUAL may contain arguments, such as `code --wait`.
+    let program = Program::new("sh")
+        .args(["-c", &format!("{editor} \"$@\""), "sh", file])
+        .cwd(orders.worktree);
     let exit = program.on_the_terminal(deadline)?;
     let words = match exit {
-        Exit::Code(0) => "Press Enter to have it judged.\n".to_owned(),
+        Exit::Code(0) => "Press Enter to judge it.\n".to_owned(),
         _ => format!("{editor} ended with {exit}\n"),
     };
     (orders.live)(&Said::Text(words));
     Ok(())
 }
 
-fn until_saved(orders: &Orders<'_>, mut seen: Seen) -> Result<Waited> {
+fn until_saved(orders: &Orders<'_>, mut seen: FileStates) -> Result<Waited> {
     let deadline = Instant::now() + orders.time_limit;
     let mut changed: Option<Instant> = None;
     loop {
@@ -205,8 +227,8 @@ fn until_saved(orders: &Orders<'_>, mut seen: Seen) -> Result<Waited> {
 }
 
 /// Sizes and times of the files below a folder.
-fn look(folder: &Path) -> Seen {
-    let mut seen = Seen::new();
+fn look(folder: &Path) -> FileStates {
+    let mut seen = FileStates::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! Where an agent's programs may connect to, and the proxy that keeps them to it.
+//! The network access of an agent's programs, and the proxy that enforces it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,11 +14,11 @@ use crate::egress::{Address, Proxy, Rules, setting};
 use crate::failure::Failure;
 use crate::sandbox::{Fence, Network, OUTLET_PORT, Outlet, Sandbox};
 
-/// The port of Ollama, where a variable names only its host.
+/// The default port of Ollama, for a variable with only a host.
 const OLLAMA_PORT: u16 = 11434;
-/// Never through a proxy: what a program starts itself and talks to.
+/// Never use the proxy for local servers that a program starts itself.
 const NO_PROXY: &str = "localhost,127.0.0.1,::1";
-/// Variables by which programs are told of a proxy.
+/// Variables that configure a proxy.
 const PROXIES: &[&str] = &[
     "HTTP_PROXY",
     "HTTPS_PROXY",
@@ -33,7 +33,7 @@ const PROXIES: &[&str] = &[
 ];
 const EXCEPTIONS: &[&str] = &["NO_PROXY", "no_proxy", "npm_config_noproxy"];
 
-/// What the settings say about the network of agents.
+/// The network settings of agents.
 #[derive(Clone, Debug, Default)]
 pub struct NetworkRules {
     access: NetworkAccess,
@@ -41,18 +41,18 @@ pub struct NetworkRules {
     allowed: Vec<Entry>,
     registries: Vec<Entry>,
     upstream: Models,
-    /// What the user was told already, in this process.
+    /// Notices already shown by this process.
     told: Arc<Mutex<BTreeSet<String>>>,
 }
 
-/// The way out for one program and those beside it; it ends when it is dropped.
+/// The network access of a program and its children. Ends when dropped.
 #[derive(Debug)]
 pub(super) enum WayOut {
-    /// Everything can be reached, by choice.
+    /// Unlimited, as configured.
     Open,
-    /// Everything can be reached, because nothing here holds a program back.
-    Unheld,
-    /// Nothing can be reached.
+    /// Unlimited, because this sandbox cannot limit it.
+    Unenforced,
+    /// No access.
     Closed,
     Proxied {
         proxy: Proxy,
@@ -64,11 +64,11 @@ impl NetworkRules {
     pub fn new(file: &File, environment: &Environment) -> Result<Self> {
         let parse = |text: &String| {
             Entry::parse(text).ok_or_else(|| {
-                Failure::usage(format!("agent.allow-hosts has {text:?}, which is no host"))
+                Failure::usage(format!("agent.allow-hosts has {text:?}, which is not a host"))
                     .evidence(
                         "a host is a name, such as \"example.com\" or \"*.example.com\", or has a port: \"box:8080\"",
                     )
-                    .next("correct agent.allow-hosts; redgreen config says where it stands")
+                    .next("correct agent.allow-hosts; redgreen config shows where it is set")
             })
         };
         Ok(Self {
@@ -80,22 +80,31 @@ impl NetworkRules {
         })
     }
 
-    /// Those of these remarks that are news. Many programs ask for the same host in every turn.
+    /// The remarks that were not shown before. Many programs contact the same host in every turn.
     pub(super) fn news(&self, remarks: &[String]) -> Vec<String> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         remarks.iter().filter(|remark| told.insert((*remark).clone())).cloned().collect()
     }
 
-    /// The hosts of an agent's model: those of its row, and those that its variables and settings name.
+    /// The hosts of an agent's model: from its row, its variables and its settings.
     pub fn model_hosts(row: &Row, home: Option<&Path>) -> Vec<Entry> {
-        let is_set = |wanted: &str| config::variables(|name| name == wanted).iter().any(|(_, value)| !value.is_empty());
-        let with = row.hosts_with.iter().filter(|(variable, _)| is_set(variable)).flat_map(|(_, hosts)| hosts);
-        let mut entries: Vec<Entry> = row.hosts.iter().chain(with).filter_map(|host| Entry::parse(host)).collect();
+        let is_set = |wanted: &str| {
+            config::variables(|name| name == wanted).iter().any(|(_, value)| !value.is_empty())
+        };
+        let with = row
+            .hosts_with
+            .iter()
+            .filter(|(variable, _)| is_set(variable))
+            .flat_map(|(_, hosts)| hosts);
+        let mut entries: Vec<Entry> =
+            row.hosts.iter().chain(with).filter_map(|host| Entry::parse(host)).collect();
         for (name, value) in config::variables(|name| is_known(&row.env, name)) {
             let Some(value) = value.to_str() else { continue };
             entries.extend(targets_in(value).into_iter().map(Entry::Exact));
             let host = name.to_str().filter(|name| name.ends_with("_HOST")).map(|_| value);
-            entries.extend(host.and_then(|host| Target::parse(host, Some(OLLAMA_PORT))).map(Entry::Exact));
+            entries.extend(
+                host.and_then(|host| Target::parse(host, Some(OLLAMA_PORT))).map(Entry::Exact),
+            );
         }
         // The user's own files; the program gets copies.
         let own = row.home.as_ref().and_then(|own| {
@@ -107,16 +116,22 @@ impl NetworkRules {
         entries
     }
 
-    /// The way out for an agent's own program.
-    pub(super) fn for_agent(&self, row: &Row, home: Option<&Path>, sandbox: &Sandbox, desk: &Path) -> Result<WayOut> {
+    /// The network access of an agent's own program.
+    pub(super) fn for_agent(
+        &self,
+        row: &Row,
+        home: Option<&Path>,
+        sandbox: &Sandbox,
+        desk: &Path,
+    ) -> Result<WayOut> {
         self.open(Self::model_hosts(row, home), sandbox, desk)
     }
 
-    /// The way out for commands that a model has us run: we talk to the model ourselves.
+    /// The network access of commands of the built-in agent. We talk to its model ourselves.
     pub(super) fn for_commands(&self, sandbox: &Sandbox, desk: &Path) -> Result<WayOut> {
         match self.open(Vec::new(), sandbox, desk)? {
-            // Commands need no network to be of use.
-            WayOut::Unheld => Ok(WayOut::Closed),
+            // Commands are useful without a network.
+            WayOut::Unenforced => Ok(WayOut::Closed),
             way @ (WayOut::Open | WayOut::Closed | WayOut::Proxied { .. }) => Ok(way),
         }
     }
@@ -127,7 +142,7 @@ impl NetworkRules {
             NetworkAccess::Limited => self.registries.clone(),
             NetworkAccess::Model => Vec::new(),
         };
-        let Some(listen) = sandbox.outlet() else { return Ok(WayOut::Unheld) };
+        let Some(listen) = sandbox.outlet() else { return Ok(WayOut::Unenforced) };
         let entries = self.allowed.iter().cloned().chain(model).chain(registries);
         let allowed = AllowList::new(entries);
         if allowed.entries().is_empty() {
@@ -142,48 +157,56 @@ impl NetworkRules {
 }
 
 impl WayOut {
-    /// The fence with this way out of it, and no other.
+    /// The sandbox with only this network access.
     pub(super) fn through(&self, fence: Fence) -> Fence {
         match self {
-            Self::Open | Self::Unheld => Fence { network: Network::Full, ..fence },
+            Self::Open | Self::Unenforced => Fence { network: Network::Full, ..fence },
             Self::Closed => Fence { network: Network::Loopback, ..fence },
-            Self::Proxied { outlet, .. } => Fence { network: Network::Loopback, outlet: Some(outlet.clone()), ..fence },
+            Self::Proxied { outlet, .. } => {
+                Fence { network: Network::Loopback, outlet: Some(outlet.clone()), ..fence }
+            }
         }
     }
 
-    /// What programs have to be told to find it.
+    /// The variables that point programs to the proxy.
     pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
         let port = match self {
-            Self::Open | Self::Unheld | Self::Closed => return Vec::new(),
+            Self::Open | Self::Unenforced | Self::Closed => return Vec::new(),
             Self::Proxied { outlet, .. } => match &outlet.proxy {
                 Address::Socket(_) => OUTLET_PORT,
                 Address::Port(port) => *port,
             },
         };
         let proxy = format!("http://127.0.0.1:{port}");
-        let options =
-            ["http", "https"].map(|scheme| format!("-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={port}"));
+        let options = ["http", "https"]
+            .map(|scheme| format!("-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={port}"));
         let java = format!("{} -Dhttp.nonProxyHosts=localhost|127.*|[::1]", options.join(" "));
         let proxies = PROXIES.iter().map(|name| (*name, proxy.clone()));
         let exceptions = EXCEPTIONS.iter().map(|name| (*name, NO_PROXY.to_owned()));
-        let others = [("NODE_USE_ENV_PROXY", "1".to_owned()), ("MAVEN_OPTS", java.clone()), ("GRADLE_OPTS", java)];
+        let others = [
+            ("NODE_USE_ENV_PROXY", "1".to_owned()),
+            ("MAVEN_OPTS", java.clone()),
+            ("GRADLE_OPTS", java),
+        ];
         proxies.chain(exceptions).chain(others).collect()
     }
 
-    /// For whoever reads the transcript.
+    /// A line for the transcript.
     pub(super) fn words(&self) -> String {
         match self {
-            Self::Open => "network: open, as agent.network says".to_owned(),
-            Self::Unheld => "network: open, since this sandbox cannot limit it".to_owned(),
+            Self::Open => "network: open (agent.network)".to_owned(),
+            Self::Unenforced => "network: open, because this sandbox cannot limit it".to_owned(),
             Self::Closed => "network: none".to_owned(),
-            Self::Proxied { .. } => format!("network: allowed hosts only; every connection is in {LOG}"),
+            Self::Proxied { .. } => {
+                format!("network: allowed hosts only; all connections are logged in {LOG}")
+            }
         }
     }
 
-    /// What was refused since this was asked last, with the setting that would allow it.
+    /// The refusals since the last call, each with the setting that would allow it.
     pub(super) fn remarks(&self) -> Vec<String> {
         let refusals = match self {
-            Self::Open | Self::Unheld | Self::Closed => Vec::new(),
+            Self::Open | Self::Unenforced | Self::Closed => Vec::new(),
             Self::Proxied { proxy, .. } => proxy.refusals(),
         };
         let words = |Refusal { target, why }: &Refusal| {

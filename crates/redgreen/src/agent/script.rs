@@ -1,5 +1,6 @@
-//! The scripted agent: plays a file of turns, one list for each role. Demos run on it, and so do people's tests of
-//! their own set-up: it works, fails and misbehaves on command. `docs/book/scripted-agent.md` is the format's reference.
+//! The scripted agent: plays a file of turns, one list per role. Used for demos and to test a
+//! set-up: it works, fails and misbehaves on command. `docs/book/scripted-agent.md` documents the
+//! format.
 
 mod fields;
 mod place;
@@ -23,10 +24,10 @@ use crate::agent::{Orders, Taken};
 use crate::failure::Failure;
 use crate::foreign;
 
-/// A script is written by hand; what is larger is some other file.
+/// A larger file is not a script.
 const SCRIPT_BYTES_MAX: u64 = 16 << 20;
 
-/// The lists of a script and who plays them.
+/// The lists of a script and their roles.
 const SECTIONS: [(&str, Role); 5] = [
     ("plan", Role::TestList),
     ("red", Role::Test),
@@ -35,10 +36,10 @@ const SECTIONS: [(&str, Role); 5] = [
     ("refactor", Role::Refactor),
 ];
 
-/// A file of turns that was read without a fault.
+/// A valid script.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// The file, as the user named it.
+    /// The file as named by the user.
     name: String,
     text: String,
     agent: Option<String>,
@@ -49,19 +50,21 @@ pub struct Script {
 #[derive(Clone, Debug)]
 struct Entry {
     note: Option<String>,
+    /// The one of several attempts that it is for; all if `None`.
+    candidate: Option<u64>,
     actions: Vec<Action>,
     end: End,
     cost: Cost,
 }
 
-/// How a turn ends once its actions are done.
+/// How a turn ends after its actions.
 #[derive(Clone, Debug)]
 enum End {
     Answer(String),
     Fail { failure: Ended, message: String },
 }
 
-/// One thing the agent does.
+/// One action of the agent.
 #[derive(Clone, Debug, PartialEq)]
 enum Action {
     Write { path: PathBuf, text: String, mode: Mode },
@@ -84,7 +87,7 @@ enum Mode {
     Executable,
 }
 
-/// What a command that ends badly means for the turn.
+/// Whether a failing command ends the turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OnError {
     GoOn,
@@ -92,17 +95,17 @@ enum OnError {
 }
 
 impl Script {
-    /// Reads a script; every fault in it is in the one error.
+    /// Reads a script. The error contains all problems.
     pub fn read(path: &Path) -> Result<Self> {
         let name = path.display().to_string();
         let mut bytes = Vec::new();
-        foreign::open_named(path).and_then(|file| file.take(SCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(
-            |error| {
+        foreign::open_named(path)
+            .and_then(|file| file.take(SCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes))
+            .map_err(|error| {
                 Failure::usage(format!("cannot read the script {name}"))
                     .evidence(error.to_string())
-                    .next("name a file that is there: --script FILE")
-            },
-        )?;
+                    .next("name an existing file: --script FILE")
+            })?;
         if bytes.len() as u64 > SCRIPT_BYTES_MAX {
             let limit = format!("it is larger than {} MiB", SCRIPT_BYTES_MAX >> 20);
             let failure = Failure::usage(format!("cannot read the script {name}")).evidence(limit);
@@ -111,32 +114,35 @@ impl Script {
         let text = String::from_utf8(bytes).map_err(|error| {
             let valid_up_to = error.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(error.as_bytes());
-            faulty(&name, &[fields::Fault::new(&text, valid_up_to, "not UTF-8")])
+            faulty(&name, &[fields::Problem::new(&text, valid_up_to, "not UTF-8")])
         })?;
         Self::parse(&name, &text)
     }
 
-    /// As [`Script::read`], of a text that is called `name` in messages.
+    /// Like [`Script::read`], for a text that is called `name` in messages.
     pub fn parse(name: &str, text: &str) -> Result<Self> {
         match read::script(name, text) {
             Ok(script) => Ok(Self { text: text.to_owned(), ..script }),
-            Err(faults) => Err(faulty(name, &faults).into()),
+            Err(problems) => Err(faulty(name, &problems).into()),
         }
     }
 
-    /// The file as it was read, for keeping it with a run.
+    /// The source, to store it with a run.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The agent's name: the script's own word for it, or the file.
+    /// The agent's name: from the script, or the file.
     pub(super) fn agent(&self) -> String {
         self.agent.clone().unwrap_or_else(|| format!("script {}", self.name))
     }
 
     pub(super) fn take_turn(&self, orders: &Orders<'_>) -> Result<Taken> {
         let assignment = orders.assignment;
-        let list = self.turns.get(&assignment.role).map_or(&[][..], Vec::as_slice);
+        let number = u64::from(assignment.candidate.unwrap_or(1));
+        let is_own = |entry: &&Entry| entry.candidate.is_none_or(|own| own == number);
+        let list: Vec<&Entry> =
+            self.turns.get(&assignment.role).into_iter().flatten().filter(is_own).collect();
         let index = usize::try_from(assignment.turn).unwrap_or(usize::MAX);
         match list.get(index) {
             Some(entry) => play::entry(entry, &assignment.messages, play::Stage::new(orders)),
@@ -144,10 +150,10 @@ impl Script {
         }
     }
 
-    /// The turn after the last one of a list.
+    /// The result if a list has no more turns.
     fn without_entry(&self, assignment: &Assignment, count: usize) -> Taken {
         let turn = match assignment.role {
-            // Both may always say that there is nothing to do, so a script need not spell it out.
+            // Both can do nothing, so a script may omit them.
             Role::Refactor | Role::Diagnosis => Turn::Done { answer: String::new() },
             Role::TestList | Role::Test | Role::Implementing => {
                 let turns = match count {
@@ -157,7 +163,9 @@ impl Script {
                 };
                 let (name, section) = (&self.name, section(assignment.role));
                 let asked = u64::from(assignment.turn) + 1;
-                let message = format!("the script {name} has {turns} for {section}; this run asked for turn {asked}");
+                let message = format!(
+                    "the script {name} has {turns} for {section}; this run asked for turn {asked}"
+                );
                 Turn::Failed { failure: Ended::Unusable, message }
             }
         };
@@ -179,13 +187,14 @@ fn section(role: Role) -> &'static str {
     SECTIONS.iter().find(|(_, player)| *player == role).map_or("", |(section, _)| section)
 }
 
-fn faulty(name: &str, faults: &[fields::Fault]) -> Failure {
-    let count = match faults.len() {
-        1 => "a fault".to_owned(),
-        many => format!("{many} faults"),
+fn faulty(name: &str, problems: &[fields::Problem]) -> Failure {
+    let count = match problems.len() {
+        1 => "a problem".to_owned(),
+        many => format!("{many} problems"),
     };
-    let failure = Failure::usage(format!("the script {name} has {count}")).next(format!("correct {name}"));
-    faults.iter().fold(failure, |failure, fault| {
-        failure.evidence(format!("{name}:{}:{}: {}", fault.line, fault.column, fault.message))
+    let failure =
+        Failure::usage(format!("the script {name} has {count}")).next(format!("correct {name}"));
+    problems.iter().fold(failure, |failure, problem| {
+        failure.evidence(format!("{name}:{}:{}: {}", problem.line, problem.column, problem.message))
     })
 }

@@ -1,6 +1,6 @@
-//! What the programs of an agent see as files and know as variables, whichever agent it is: what is installed here, the
-//! worktree without its secrets, and the repository without its own. A home, another checkout or a document is only seen
-//! where `agent.allow-read` names it.
+//! The files and variables that programs of any agent see: installed software, the worktree without
+//! its secrets, and the repository without its private data. Homes, other checkouts and documents
+//! are only visible if `agent.allow-read` lists them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -20,7 +20,7 @@ use crate::journal::Store;
 use crate::room::furnish_home;
 use crate::sandbox::{Bound, Fence, Installed, Sandbox};
 
-/// What programs may know of our environment when they need no network: where tools are and how to speak.
+/// Variables for programs without a network: paths of tools, locale.
 const TOOLS: &[&str] = &[
     "PATH",
     "USER",
@@ -56,33 +56,43 @@ const TOOLS: &[&str] = &[
     "ASDF_DIR",
     "ASDF_DATA_DIR",
 ];
-/// Folders of packages and build output: what is called like a secret in there is none, such as the certificates of
-/// certifi.
-const PACKAGES: &[&str] =
-    &["node_modules", ".venv", "venv", "vendor", "deps", "target", "site-packages", "__pycache__", ".git"];
-/// Looked at in a worktree.
+/// Folders of packages and build output. Files with secret names in them are not secret, such as
+/// certifi's certificates.
+const PACKAGES: &[&str] = &[
+    "node_modules",
+    ".venv",
+    "venv",
+    "vendor",
+    "deps",
+    "target",
+    "site-packages",
+    "__pycache__",
+    ".git",
+];
+/// The number of worktree entries examined.
 const ENTRIES_MAX: usize = 500_000;
-/// Files that are hidden one by one.
+/// The maximum number of individually hidden files.
 const SECRETS_MAX: usize = 2_000;
-/// Parts of git's folder that are shown where no copy can take its place.
-const GIT_PARTS: &[&str] = &["HEAD", "config", "info", "objects", "packed-refs", "refs", "shallow", "worktrees"];
-/// In the folder that is kept about a worktree.
+/// The visible parts of git's folder if it cannot be replaced by a copy.
+const GIT_PARTS: &[&str] =
+    &["HEAD", "config", "info", "objects", "packed-refs", "refs", "shallow", "worktrees"];
+/// In the private folder of a worktree.
 pub const GIT_VIEW: &str = "git-view";
 const HOME: &str = "agent-home";
 const SET_ASIDE: &str = "set-aside";
 
-/// What is the same for every turn.
+/// The same for every turn.
 #[derive(Clone, Debug)]
 pub struct Visible {
     installed: Arc<Installed>,
     git: Option<Git>,
     environment: Arc<Environment>,
-    /// Of the project, and elsewhere.
+    /// Allowed paths in the project, and elsewhere.
     allowed_inside: Vec<PathBuf>,
     allowed_outside: Vec<PathBuf>,
 }
 
-/// The places of one turn.
+/// The paths of one turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places<'a> {
     pub(super) worktree: &'a Path,
@@ -92,7 +102,7 @@ pub(super) struct Places<'a> {
     pub(super) packages: &'a [PathBuf],
 }
 
-/// Files that are out of the worktree for a while: where a fence cannot hide them, they are not there.
+/// Secret files that are moved out of the worktree while the sandbox cannot hide them.
 #[derive(Debug)]
 pub(super) struct SetAside {
     worktree: PathBuf,
@@ -100,9 +110,11 @@ pub(super) struct SetAside {
 }
 
 impl Visible {
-    /// `allow_read` is the user's: whole paths, paths from the home (`~/…`), and paths of the project.
+    /// `allow_read` is set by the user: absolute paths, paths in the home (`~/…`) and paths of the
+    /// project.
     pub fn new(environment: &Environment, git: Option<&Git>, allow_read: &[PathBuf]) -> Self {
-        let private: Vec<&Path> = git.iter().flat_map(|git| [git.root.as_path(), git.common_dir.as_path()]).collect();
+        let private: Vec<&Path> =
+            git.iter().flat_map(|git| [git.root.as_path(), git.common_dir.as_path()]).collect();
         let installed = Arc::new(Installed::look(environment, &private));
         let at_home = |path: &PathBuf| match (path.strip_prefix("~"), &environment.home) {
             (Ok(below), Some(home)) => home.join(below),
@@ -116,7 +128,8 @@ impl Visible {
         Self { installed, git: git.cloned(), environment, allowed_inside: inside, allowed_outside }
     }
 
-    /// A fence without anything to write to: what programs in the worktree see, and how the repository appears to them.
+    /// A read-only sandbox: what programs in the worktree see, and how the repository appears to
+    /// them.
     pub(super) fn fence(&self, sandbox: &Sandbox, places: &Places<'_>) -> Result<Fence> {
         let mut hidden = vec![PathBuf::from("/"), places.records.to_owned()];
         hidden.extend(self.environment.home.clone());
@@ -128,7 +141,12 @@ impl Visible {
         if let Some(git) = &self.git {
             let is_secret = |path: &Path| self.is_secret(path);
             if sandbox.binds() {
-                let view = git.view(places.worktree, &places.aside.join(GIT_VIEW), &is_secret, &self.rules())?;
+                let view = git.view(
+                    places.worktree,
+                    &places.aside.join(GIT_VIEW),
+                    &is_secret,
+                    &self.rules(),
+                )?;
                 bound.extend(view.map(|from| Bound { from, to: git.common_dir.clone() }));
             } else if git.is_plain(places.worktree, &is_secret)? {
                 shown.extend(GIT_PARTS.iter().map(|part| git.common_dir.join(part)));
@@ -140,16 +158,26 @@ impl Visible {
         Ok(Fence { hidden, shown, bound, ..Fence::default() })
     }
 
-    /// Takes secrets out of the worktree where this fence cannot hide them; they are back when the value is dropped.
-    pub(super) fn set_aside(&self, sandbox: &Sandbox, places: &Places<'_>) -> Result<Option<SetAside>> {
+    /// Moves secrets out of the worktree if this sandbox cannot hide them. They return when the
+    /// value is dropped.
+    pub(super) fn set_aside(
+        &self,
+        sandbox: &Sandbox,
+        places: &Places<'_>,
+    ) -> Result<Option<SetAside>> {
         if sandbox.binds() {
             return Ok(None);
         }
         SetAside::new(places, &self.secrets(places.worktree)?).map(Some)
     }
 
-    /// All that a program of the built-in agent knows: variables by name, a home of the run's own, and what we tell it.
-    pub(super) fn environment(&self, places: &Places<'_>, scratch: PathBuf) -> Result<Vec<(OsString, OsString)>> {
+    /// The complete environment of a program of the built-in agent: selected variables, the run's
+    /// own home, and ours.
+    pub(super) fn environment(
+        &self,
+        places: &Places<'_>,
+        scratch: PathBuf,
+    ) -> Result<Vec<(OsString, OsString)>> {
         let home = self.home(places)?;
         let around = &self.environment;
         let mut env = config::variables(|name| TOOLS.iter().any(|pattern| matches(pattern, name)));
@@ -170,37 +198,44 @@ impl Visible {
         Ok(env)
     }
 
-    /// Where such a program keeps what is its own.
+    /// The home of such a program.
     pub(super) fn home(&self, places: &Places<'_>) -> Result<PathBuf> {
         let home = places.aside.join(HOME);
         if !home.is_dir() {
-            fs::create_dir_all(places.aside).with_context(|| format!("create {}", places.aside.display()))?;
+            fs::create_dir_all(places.aside)
+                .with_context(|| format!("create {}", places.aside.display()))?;
             furnish_home(&home, &self.environment.stores)?;
         }
         Ok(home)
     }
 
-    /// What these programs need to run.
+    /// The files that these programs need to run.
     pub(super) fn programs(&self, files: &[PathBuf]) -> Vec<PathBuf> {
-        let private: Vec<&Path> =
-            self.git.iter().flat_map(|git| [git.root.as_path(), git.common_dir.as_path()]).collect();
+        let private: Vec<&Path> = self
+            .git
+            .iter()
+            .flat_map(|git| [git.root.as_path(), git.common_dir.as_path()])
+            .collect();
         let home = self.environment.home.as_deref();
         Installed::default().with_programs(files.iter().map(PathBuf::as_path), home, &private).shown
     }
 
-    /// Where exchanges with a model are kept that are not given a whole path: with our records, not in the project.
+    /// The path of a cassette without an absolute path: with our records, not in the project.
     pub(super) fn cassette(&self, named: &Path) -> Option<PathBuf> {
         let git = self.git.as_ref().filter(|_| config::is_inside(named))?;
         Some(Store::new(&git.common_dir).cassettes().join(named))
     }
 
-    /// Every file of the worktree that is called like a secret.
+    /// All files of the worktree with a secret name.
     fn secrets(&self, worktree: &Path) -> Result<Vec<PathBuf>> {
         let is_looked_into = |entry: &ignore::DirEntry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            !is_folder || entry.depth() == 0 || !PACKAGES.iter().any(|name| entry.file_name() == *name)
+            !is_folder
+                || entry.depth() == 0
+                || !PACKAGES.iter().any(|name| entry.file_name() == *name)
         };
-        let walk = WalkBuilder::new(worktree).standard_filters(false).filter_entry(is_looked_into).build();
+        let walk =
+            WalkBuilder::new(worktree).standard_filters(false).filter_entry(is_looked_into).build();
         let mut found: Vec<PathBuf> = Vec::new();
         for entry in walk.filter_map(Result::ok).take(ENTRIES_MAX) {
             let inside = entry.path().strip_prefix(worktree).unwrap_or(entry.path());
@@ -210,22 +245,27 @@ impl Visible {
             }
         }
         if found.len() > SECRETS_MAX {
-            let what = format!("more than {SECRETS_MAX} files of the project are named like secrets");
+            let what =
+                format!("more than {SECRETS_MAX} files of the project are named like secrets");
             let example = found.first().map(|path| path.display().to_string()).unwrap_or_default();
             return Err(Failure::usage(what)
                 .evidence(format!("such as {example}"))
-                .next(format!("name the folders that hold none as agent.allow-read in {}", config::FILE))
+                .next(format!(
+                    "add folders without secrets to agent.allow-read in {}",
+                    config::FILE
+                ))
                 .into());
         }
         Ok(found)
     }
 
-    /// Whether a path of the project is kept from agents by its name.
+    /// Whether a path of the project is hidden from agents because of its name.
     fn is_secret(&self, inside: &Path) -> bool {
-        holds_secrets(inside) && !self.allowed_inside.iter().any(|allowed| inside.starts_with(allowed))
+        holds_secrets(inside)
+            && !self.allowed_inside.iter().any(|allowed| inside.starts_with(allowed))
     }
 
-    /// What [`Self::is_secret`] depends on.
+    /// The input of [`Self::is_secret`].
     fn rules(&self) -> String {
         self.allowed_inside.iter().map(|path| format!("{}\n", path.display())).collect()
     }
@@ -238,14 +278,20 @@ impl Visible {
 
 impl<'a> Places<'a> {
     pub(super) fn of(orders: &Orders<'a>) -> Self {
-        Self { worktree: orders.worktree, records: orders.private, aside: orders.aside, packages: orders.packages }
+        Self {
+            worktree: orders.worktree,
+            records: orders.private,
+            aside: orders.aside,
+            packages: orders.packages,
+        }
     }
 }
 
 impl SetAside {
     fn new(places: &Places<'_>, secrets: &[PathBuf]) -> Result<Self> {
-        let aside = Self { worktree: places.worktree.to_owned(), folder: places.aside.join(SET_ASIDE) };
-        // Whoever was ended in the middle left them here.
+        let aside =
+            Self { worktree: places.worktree.to_owned(), folder: places.aside.join(SET_ASIDE) };
+        // A killed process left them here.
         aside.put_back(Back::Missing);
         for secret in secrets {
             let Ok(inside) = secret.strip_prefix(&aside.worktree) else { continue };
@@ -259,12 +305,15 @@ impl SetAside {
 
     fn put_back(&self, back: Back) {
         let walk = WalkBuilder::new(&self.folder).standard_filters(false).build();
-        for entry in walk.filter_map(Result::ok).filter(|entry| !entry.file_type().is_some_and(|kind| kind.is_dir())) {
+        for entry in walk
+            .filter_map(Result::ok)
+            .filter(|entry| !entry.file_type().is_some_and(|kind| kind.is_dir()))
+        {
             let Ok(inside) = entry.path().strip_prefix(&self.folder) else { continue };
             if back == Back::Missing && self.worktree.join(inside).symlink_metadata().is_ok() {
                 continue;
             }
-            // What cannot be put back stays where it is, and is tried again at the next turn.
+            // A file that cannot be returned stays and is tried again at the next turn.
             if let Ok(target) = foreign::make_way(&self.worktree, inside) {
                 take(entry.path(), &target).ok();
             }
@@ -278,14 +327,14 @@ impl Drop for SetAside {
     }
 }
 
-/// Which files are put back: those that are missing, or all, in place of what the agent made by their names.
+/// Which files to return: only missing ones, or all, replacing files that the agent created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Back {
     Missing,
     All,
 }
 
-/// Moves a file, to another file system if need be.
+/// Moves a file, possibly to another file system.
 fn take(from: &Path, to: &Path) -> std::io::Result<()> {
     if fs::rename(from, to).is_ok() {
         return Ok(());
@@ -298,7 +347,7 @@ fn take(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::remove_file(from)
 }
 
-/// `NAME`, `NAME*` or `*NAME`.
+/// Matches `NAME`, `NAME*` or `*NAME`.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     match (pattern.strip_suffix('*'), pattern.strip_prefix('*')) {
         (Some(start), _) => name.starts_with(start),
@@ -312,7 +361,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_known_by_itself_its_beginning_or_its_end() {
+    fn matches_names_prefixes_and_suffixes() {
         for (pattern, name, known) in [
             ("PATH", "PATH", true),
             ("PATH", "PATHS", false),
@@ -325,10 +374,12 @@ mod tests {
     }
 
     #[test]
-    fn secrets_that_are_set_aside_come_back_whatever_was_made_in_their_place() {
+    fn returns_secrets_whatever_replaced_them() {
         let folder = tempfile::tempdir().unwrap();
         let (worktree, aside) = (folder.path().join("worktree"), folder.path().join("aside"));
-        for path in ["config/secrets.yaml", ".env", "node_modules/x/cacert.pem", "src/secrets.py", ".git"] {
+        for path in
+            ["config/secrets.yaml", ".env", "node_modules/x/cacert.pem", "src/secrets.py", ".git"]
+        {
             fs::create_dir_all(worktree.join(path).parent().unwrap()).unwrap();
             fs::write(worktree.join(path), path).unwrap();
         }
@@ -340,7 +391,7 @@ mod tests {
         assert!(!worktree.join(".env").exists() && worktree.join("src/secrets.py").exists());
         fs::write(worktree.join(".env"), "another").unwrap();
         fs::remove_dir_all(worktree.join("config")).unwrap();
-        // The agent leads one folder to another of the user's, which has a file of that name.
+        // The agent replaces a folder by a link to one of the user, which has a file of this name.
         let other = folder.path().join("other");
         fs::create_dir(&other).unwrap();
         fs::write(other.join("secrets.yaml"), "mine").unwrap();
@@ -350,7 +401,7 @@ mod tests {
         for path in ["config/secrets.yaml", ".env"] {
             assert_eq!(fs::read_to_string(worktree.join(path)).unwrap(), path);
         }
-        // Whoever is killed does not put back; the next one does.
+        // A killed process does not return them; the next one does.
         std::mem::forget(SetAside::new(&places, &secrets).unwrap());
         assert!(!worktree.join(".env").exists());
         drop(SetAside::new(&places, &[]).unwrap());

@@ -1,4 +1,4 @@
-//! `redgreen completions` and `redgreen man`: what shells and packagers need.
+//! `redgreen completions` and `redgreen man`, for shells and packagers.
 
 use anyhow::{Context, Result};
 use clap_complete::Shell;
@@ -8,7 +8,9 @@ use crate::failure::Code;
 
 /// Print shell completions
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Example:\n  redgreen completions bash > ~/.local/share/bash-completion/completions/redgreen")]
+#[command(
+    after_help = "Example:\n  redgreen completions bash > ~/.local/share/bash-completion/completions/redgreen"
+)]
 pub(super) struct CompletionsArgs {
     /// The shell
     shell: Shell,
@@ -37,7 +39,8 @@ impl ManArgs {
         let command = match &self.verb {
             None => command,
             Some(verb) => command.find_subcommand(verb).cloned().ok_or_else(|| {
-                crate::failure::Failure::usage(format!("there is no verb {verb:?}")).next("redgreen --help")
+                crate::failure::Failure::usage(format!("there is no command {verb:?}"))
+                    .next("redgreen --help")
             })?,
         };
         let mut page = Vec::new();

@@ -11,15 +11,18 @@ use crate::failure::Code;
 use crate::ops::agents::{self, Agents, BuiltIn, Reach};
 use crate::view::{self, name};
 
-/// List the agents you can use: installed coding agents, and models that the built-in agent has a key for
+/// List the agents you can use: installed coding agents, and models that the built-in agent has a
+/// key for
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Starts each installed agent to read its version and login; sends no request to a model.\n\n\
-                        Examples:\n  redgreen agents\n  redgreen agents --json\n  redgreen run --agent claude \"…\"")]
+#[command(
+    after_help = "Starts each installed agent to read its version and login; sends no request to a model.\n\n\
+                        Examples:\n  redgreen agents\n  redgreen agents --json\n  redgreen run --agent claude \"…\""
+)]
 pub(super) struct Args {}
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        // Outside a project there are still the agents of the machine.
+        // Outside a project, the agents of the machine are still available.
         let file = desk.project().map(|project| project.file).unwrap_or_else(|_| File::default());
         let agents = agents::agents(&file, &desk.environment, &desk.stop)?;
         desk.printer.answer(&table(&agents), &agents);
@@ -27,17 +30,24 @@ impl Args {
     }
 }
 
-/// Keys are named, never shown.
+/// Names keys, but never shows them.
 fn built_in(agent: &BuiltIn) -> String {
     let model = agent.model.iter().map(|model| format!("the model {model}"));
-    let keys =
-        agent.providers.iter().filter_map(|provider| Some(format!("{}: {} is set", provider.name, provider.key?)));
+    let keys = agent
+        .providers
+        .iter()
+        .filter_map(|provider| Some(format!("{}: {} is set", provider.name, provider.key?)));
     let servers = agent.servers.iter();
-    let servers = servers.map(|server| format!("{} at {}: {}", server.provider, server.base, server.models.join(", ")));
+    let servers = servers.map(|server| {
+        format!("{} at {}: {}", server.provider, server.base, server.models.join(", "))
+    });
     let mut lines: Vec<String> = model.chain(keys).chain(servers).collect();
     if lines.is_empty() {
         let keys = agent.providers.iter().filter_map(|provider| provider.keys.first().copied());
-        lines.push(format!("no key is set ({}), no model's server answers here", keys.collect::<Vec<_>>().join(", ")));
+        lines.push(format!(
+            "no API key is set ({}), and no local model server responds",
+            keys.collect::<Vec<_>>().join(", ")
+        ));
     }
     let mut text = String::new();
     for (number, line) in lines.iter().enumerate() {
@@ -49,7 +59,11 @@ fn built_in(agent: &BuiltIn) -> String {
 
 /// Where their programs may connect to.
 fn reach(network: &Reach) -> String {
-    let held = if network.is_held { "" } else { "; this machine's sandbox cannot limit it, so it is open" };
+    let held = if network.is_held {
+        ""
+    } else {
+        "; this machine's sandbox cannot limit it, so it is open"
+    };
     let more = match network.allow_hosts.as_slice() {
         [] => String::new(),
         hosts => format!(", and {}", hosts.join(", ")),
@@ -65,7 +79,8 @@ fn reach(network: &Reach) -> String {
 }
 
 fn table(agents: &Agents) -> String {
-    let (here, away): (Vec<&Presence>, Vec<&Presence>) = agents.agents.iter().partition(|agent| agent.is_here());
+    let (here, away): (Vec<&Presence>, Vec<&Presence>) =
+        agents.agents.iter().partition(|agent| agent.is_here());
     let mut text = built_in(&agents.built_in);
     // Writing to a String cannot fail.
     for agent in &here {
@@ -83,7 +98,8 @@ fn table(agents: &Agents) -> String {
             writeln!(text, "{:<18} model hosts: {}", "", name(&agent.hosts.join(", "))).ok();
         }
         if !agent.own.is_empty() {
-            writeln!(text, "{:<18} of your home, it sees {}", "", name(&agent.own.join(", "))).ok();
+            writeln!(text, "{:<18} it can read in your home: {}", "", name(&agent.own.join(",")))
+                .ok();
         }
     }
     if here.is_empty() {
@@ -101,8 +117,10 @@ fn table(agents: &Agents) -> String {
     writeln!(text, "\n{}", reach(&agents.network)).ok();
     writeln!(text, "{}", view::readable(&agents.allow_read)).ok();
     match &agents.first {
-        Some(first) => writeln!(text, "with no --agent, {} is taken", name(first)).ok(),
-        None => writeln!(text, "none is ready; without one: redgreen demo").ok(),
+        Some(first) => writeln!(text, "default agent: {}", name(first)).ok(),
+        None => {
+            writeln!(text, "no agent is ready; to try redgreen without one: redgreen demo").ok()
+        }
     };
     text
 }

@@ -28,7 +28,7 @@ pub(super) struct Args {
     /// For `models`: the address of a model server, such as http://127.0.0.1:11434/v1
     #[arg(long, value_name = "URL")]
     server: Option<String>,
-    /// For `models`: the model; without it, the first that the server lists
+    /// For `models`: the model [default: the first that the server lists]
     #[arg(long, value_name = "NAME", requires = "server")]
     model: Option<String>,
     /// For `models`: only this kata; can be repeated
@@ -54,7 +54,8 @@ enum Choice {
     Suites,
     /// A GREEN verdict, compared with the test runner alone
     Verdicts,
-    /// A turn of the built-in agent with a model that answers at once, and of other installed agents
+    /// A turn of the built-in agent with a model that answers at once, and of other installed
+    /// agents
     Turns,
     /// Many runs at once in one repository
     AtOnce,
@@ -65,7 +66,7 @@ enum Choice {
 }
 
 impl Choice {
-    /// `None` for what measures a model, and not us.
+    /// `None` for the part that measures a model instead of redgreen.
     fn part(self) -> Option<Part> {
         match self {
             Choice::Run => Some(Part::Run),
@@ -93,7 +94,8 @@ impl Args {
         let parts: Vec<Part> = chosen.iter().filter_map(|choice| choice.part()).collect();
         let landed = self.compare.as_deref().map(landed).transpose()?;
         let mut bench = bench::bench(length, &parts, &desk.environment, &desk.stop, &mut tell)?;
-        bench.losses = landed.as_ref().map(|landed| losses(landed, &bench.goals)).unwrap_or_default();
+        bench.losses =
+            landed.as_ref().map(|landed| losses(landed, &bench.goals)).unwrap_or_default();
         let text = format!("{}\n{}{}", table(&bench), goals(&bench), lost(&bench));
         desk.printer.answer(&text, &bench);
         Ok(if bench.losses.is_empty() { Code::Done } else { Code::No })
@@ -104,14 +106,17 @@ impl Args {
     fn models(self, desk: &Desk) -> Result<Code> {
         let usual = "redgreen bench models --server http://127.0.0.1:11434/v1";
         let [Choice::Models] = self.parts.as_slice() else {
-            return Err(Failure::usage("--server is for `bench models`, which is measured by itself")
+            return Err(Failure::usage("--server requires `bench models`, which runs separately")
                 .next(usual)
                 .into());
         };
         let Some(server) = self.server else {
-            return Err(Failure::usage("`bench models` needs the address of a model server").next(usual).into());
+            return Err(Failure::usage("`bench models` needs the address of a model server")
+                .next(usual)
+                .into());
         };
-        let wish = models::Wish { server, model: self.model, katas: self.kata, record: self.record };
+        let wish =
+            models::Wish { server, model: self.model, katas: self.kata, record: self.record };
         let mut tell = |what: &str| desk.printer.talk(&format!("{what}\n"));
         let played = models::play(&wish, &desk.environment, &desk.stop, &mut tell)?;
         desk.printer.answer(&models_table(&played), &played);
@@ -121,11 +126,15 @@ impl Args {
 
 fn models_table(played: &models::Models) -> String {
     let mut text = format!("{}\n\n", played.model);
-    let width = played.katas.iter().map(|kata| kata.name.len()).max().unwrap_or_default().max("kata".len());
-    writeln!(text, "{:<width$}  finished  right  cycles  turns  requests  tokens  seconds", "kata").ok();
+    let width =
+        played.katas.iter().map(|kata| kata.name.len()).max().unwrap_or_default().max("kata".len());
+    writeln!(text, "{:<width$}  finished  right  cycles  turns  requests  tokens  seconds", "kata")
+        .ok();
     let word = |yes: bool| if yes { "yes" } else { "no" };
     for kata in &played.katas {
-        let models::Played { name, finished, right, cycles, turns, requests, tokens, seconds, .. } = kata;
+        let models::Played {
+            name, finished, right, cycles, turns, requests, tokens, seconds, ..
+        } = kata;
         let right = right.map_or("-", word);
         writeln!(
             text,
@@ -138,17 +147,17 @@ fn models_table(played: &models::Models) -> String {
     let right = played.katas.iter().filter(|kata| kata.right == Some(true)).count();
     writeln!(
         text,
-        "\n{finished} of {} finished, {right} right by checks that the model did not see",
+        "\n{finished} of {} finished, {right} correct by checks that the model did not see",
         played.katas.len()
     )
     .ok();
     text
 }
 
-/// The figures of before, read first: a bench takes minutes.
+/// Reads the earlier figures first, because a bench takes minutes.
 fn landed(path: &Path) -> Result<Landed> {
     let unusable = |error: String| {
-        Failure::usage(format!("{} holds no figures to compare with", path.display()))
+        Failure::usage(format!("{} contains no figures to compare with", path.display()))
             .evidence(error)
             .next(format!("redgreen bench --json > {}", shell_word(&path.to_string_lossy())))
     };
@@ -156,7 +165,7 @@ fn landed(path: &Path) -> Result<Landed> {
     Ok(serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?)
 }
 
-/// Each figure that is to be something, and whether it is.
+/// Each figure with a goal, and whether it is met.
 fn goals(bench: &Bench) -> String {
     let width = bench.goals.iter().map(|goal| goal.name.chars().count()).max().unwrap_or_default();
     let mut text = String::new();
@@ -171,7 +180,7 @@ fn goals(bench: &Bench) -> String {
 fn lost(bench: &Bench) -> String {
     bench.losses.iter().fold(String::new(), |mut text, loss| {
         let (value, landed) = (shown(loss.value, loss.unit), shown(loss.landed, loss.unit));
-        writeln!(text, "worse than before: {} is {value}, and was {landed}", loss.name).ok();
+        writeln!(text, "worse: {} is {value}, was {landed}", loss.name).ok();
         text
     })
 }
@@ -191,18 +200,19 @@ fn table(bench: &Bench) -> String {
             .against
             .iter()
             .flat_map(|against| {
-                let by =
-                    |ratio: f64, ms: f64, what: &str| format!("{ratio:>6.2} x {}{what} ({ms:.1} ms)", against.name);
-                let cpu = against.cpu_ratio.zip(against.cpu_ms).map(|(ratio, ms)| by(ratio, ms, ", CPU time"));
+                let by = |ratio: f64, ms: f64, what: &str| {
+                    format!("{ratio:>6.2} x {}{what} ({ms:.1} ms)", against.name)
+                };
+                let cpu = against
+                    .cpu_ratio
+                    .zip(against.cpu_ms)
+                    .map(|(ratio, ms)| by(ratio, ms, ", CPU time"));
                 std::iter::once(by(against.ratio, against.median_ms, "")).chain(cpu)
             })
             .chain(measure.megabytes_per_second.map(|rate| format!("{rate:>6.0} MB/s")))
-            .chain(
-                measure
-                    .megabytes_per_second
-                    .zip(measure.cpu_ms)
-                    .map(|(rate, cpu)| format!("{:>6.0} MB in a second of CPU time", rate * measure.median_ms / cpu)),
-            )
+            .chain(measure.megabytes_per_second.zip(measure.cpu_ms).map(|(rate, cpu)| {
+                format!("{:>6.0} MB in a second of CPU time", rate * measure.median_ms / cpu)
+            }))
             .chain(
                 measure
                     .requests
@@ -210,8 +220,16 @@ fn table(bench: &Bench) -> String {
                     .map(|(requests, bytes)| format!("{requests:>6} requests, {bytes} bytes sent")),
             )
             .chain(measure.finished.map(|count| format!("{count:>6} finished")))
-            .chain(measure.peak_memory_bytes.map(|bytes| format!("{:>6.1} MiB at most", mebibytes(bytes))))
-            .chain(measure.memory_bytes.map(|bytes| format!("{:>6.1} MiB more than before", mebibytes(bytes))));
+            .chain(
+                measure
+                    .peak_memory_bytes
+                    .map(|bytes| format!("{:>6.1} MiB at most", mebibytes(bytes))),
+            )
+            .chain(
+                measure
+                    .memory_bytes
+                    .map(|bytes| format!("{:>6.1} MiB more than before", mebibytes(bytes))),
+            );
         let first = against.next().unwrap_or_default();
         // Writing to a String cannot fail.
         writeln!(text, "{:<26} {:>9.1} ms  {first}", measure.name, measure.median_ms).ok();

@@ -14,7 +14,9 @@ use crate::view;
 
 /// Show how redgreen reads a specification or task, without running anything
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen brief spec.yaml\n  redgreen brief IMPL-1.json --json")]
+#[command(
+    after_help = "Examples:\n  redgreen brief spec.yaml\n  redgreen brief IMPL-1.json --json"
+)]
 pub(super) struct Args {
     /// A specification (YAML or JSON) or a task (JSON)
     file: PathBuf,
@@ -47,12 +49,22 @@ fn words(understood: &Understood, next: &str) -> String {
     let name = if brief.id.is_empty() { brief.door.as_str() } else { &brief.id };
     let lines = |items: Vec<String>| items.join("\n");
     let components = |component: &Component| {
-        let place = component.file_path.as_deref().map(|path| format!("  {path}")).unwrap_or_default();
-        let methods = component.interface.methods.iter().map(|method| format!("\n  {}", method.signature));
+        let place =
+            component.file_path.as_deref().map(|path| format!("  {path}")).unwrap_or_default();
+        let methods =
+            component.interface.methods.iter().map(|method| format!("\n  {}", method.signature));
         format!("{} ({}){place}{}", component.name, component.kind, methods.collect::<String>())
     };
-    let phases = brief.phases.iter().map(|orders| format!("{}: {}", orders.phase, orders.description)).collect();
-    let steps = brief.implementation_order.iter().map(|step| format!("{}. {}", step.step, step.description)).collect();
+    let phases = brief
+        .phases
+        .iter()
+        .map(|orders| format!("{}: {}", orders.phase, orders.description))
+        .collect();
+    let steps = brief
+        .implementation_order
+        .iter()
+        .map(|step| format!("{}. {}", step.step, step.description))
+        .collect();
     let execution = brief.execution.as_ref().map(|execution| {
         let from = if execution.resume_from.is_empty() {
             String::new()
@@ -62,7 +74,8 @@ fn words(understood: &Understood, next: &str) -> String {
         format!("{:?}, session {:?}{from}", execution.method, execution.strategy).to_lowercase()
     });
     let own = brief.phases.iter().flat_map(|orders| &orders.modification_points);
-    let points = brief.modification_points.iter().chain(own).map(|point| point.words.clone()).collect();
+    let points =
+        brief.modification_points.iter().chain(own).map(|point| point.words.clone()).collect();
     let count = brief.test_count.map(|count| count.to_string());
     let iterations = brief.max_iterations.map(|count| count.to_string());
     let coverage = brief.expected_coverage.map(String::from);

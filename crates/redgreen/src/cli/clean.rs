@@ -12,11 +12,14 @@ use crate::view;
 
 /// List and remove files that redgreen can create again, with sizes
 ///
-/// Removes worktrees of finished runs, clean rooms, build output, packages that agents downloaded, and folders of
-/// `redgreen demo`. It keeps everything that belongs to an open run or that `redgreen salvage` lists. On a terminal, it
-/// asks first. Elsewhere, it only lists unless you use --yes.
+/// Removes worktrees of finished runs, clean rooms, build output, packages that agents downloaded,
+/// and folders of `redgreen demo`. It keeps everything that belongs to an open run or that
+/// `redgreen salvage` lists. On a terminal, it asks first. Elsewhere, it only lists unless you use
+/// --yes.
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen clean\n  redgreen clean --dry-run\n  redgreen clean --yes")]
+#[command(
+    after_help = "Examples:\n  redgreen clean\n  redgreen clean --dry-run\n  redgreen clean --yes"
+)]
 pub(super) struct Args {
     /// Remove without asking
     #[arg(long, short)]
@@ -28,8 +31,9 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        // Demos are left behind by people who have no project yet.
-        let project = if Git::open(&desk.folder).is_ok() { Some(desk.clearing_project()?) } else { None };
+        // People without a project leave demos behind.
+        let project =
+            if Git::open(&desk.folder).is_ok() { Some(desk.clearing_project()?) } else { None };
         let temporary = std::env::temp_dir();
         let listed = clean::look(project.as_ref(), &temporary)?;
         let here = !desk.printer.json && io::stdin().is_terminal() && io::stderr().is_terminal();
@@ -43,7 +47,11 @@ impl Args {
         } else if asked {
             desk.printer.talk("nothing was removed\n");
         } else {
-            let next = if listed.can_go() { view::next_line("redgreen clean --yes") } else { String::new() };
+            let next = if listed.can_go() {
+                view::next_line("redgreen clean --yes")
+            } else {
+                String::new()
+            };
             desk.printer.answer(&(table(&listed) + &next), &listed);
         }
         Ok(Code::Done)
@@ -55,7 +63,7 @@ fn table(clean: &Clean) -> String {
     if clean.can_go() {
         text.push_str(&format!("{:>9}  can be removed\n", view::size(clean.bytes)));
     } else {
-        text.push_str("there is nothing to remove\n");
+        text.push_str("nothing to remove\n");
     }
     text
 }
@@ -68,7 +76,7 @@ fn told(clean: &Clean) -> String {
 fn line(item: &Item) -> String {
     let path = item.path.display().to_string();
     let what = match (&item.kept, item.removed) {
-        (Some(why), _) => format!("    (stays: {})", view::name(why)),
+        (Some(why), _) => format!("    (kept: {})", view::name(why)),
         (None, true) => "    (removed)".to_owned(),
         (None, false) => String::new(),
     };

@@ -26,7 +26,11 @@ impl Args {
             ));
         }
         for row in &config.unused {
-            text.push_str(&format!("{:<width$}  is not used  ({})\n", view::name(&row.key), view::name(&row.origin)));
+            text.push_str(&format!(
+                "{:<width$}  not used  ({})\n",
+                view::name(&row.key),
+                view::name(&row.origin)
+            ));
         }
         desk.printer.answer(&text, &config);
         Ok(Code::Done)

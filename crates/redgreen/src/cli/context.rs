@@ -12,8 +12,10 @@ use crate::view;
 
 /// Show which files would be sent to an agent, their size, and the recipient
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen context src/auth docs/lld.md\n  redgreen context src --json\n\n\
-                        Exit codes: 0 a run with these paths can start, 1 it cannot")]
+#[command(
+    after_help = "Examples:\n  redgreen context src/auth docs/lld.md\n  redgreen context src --json\n\n\
+                        Exit codes: 0 a run can start with these paths, 1 it cannot"
+)]
 pub(super) struct Args {
     /// Files and folders of the project
     #[arg(required = true)]
@@ -47,14 +49,19 @@ fn words(context: &Context) -> String {
     }
     for refused in &context.refused {
         let word = view::paint(view::BAD, "not sent");
-        text.push_str(&format!("{:23}{word}  {}: {}\n", "", view::name(&refused.path), view::name(&refused.why)));
+        text.push_str(&format!(
+            "{:23}{word}  {}: {}\n",
+            "",
+            view::name(&refused.path),
+            view::name(&refused.why)
+        ));
     }
     text.push_str(&format!(
-        "{:>9} bytes {:>8} tokens  in all; at most {} tokens are sent\n",
+        "{:>9} bytes {:>8} tokens  in total; the limit is {} tokens\n",
         context.bytes, context.tokens, context.tokens_max
     ));
     let next = match &context.first {
-        _ if !context.is_fine() => "redgreen context <paths>, without those that are not sent",
+        _ if !context.is_fine() => "redgreen context <paths>, without the paths that are not sent",
         Some(first) => first,
         None => "redgreen run --context <paths> \"<what to build>\"",
     };

@@ -4,6 +4,7 @@ use anyhow::Result;
 use redgreen_core::event::{Commits, Outcome};
 
 use super::Desk;
+use super::queue::{QueueArgs, cancelled, who};
 use crate::engine::Project;
 use crate::failure::Code;
 use crate::ops::{self, Stopped};
@@ -15,7 +16,7 @@ use crate::view;
     after_help = "Examples:\n  redgreen approve\n  redgreen approve k3x9\n  redgreen approve --squash\n  redgreen approve --push"
 )]
 pub(super) struct ApproveArgs {
-    /// The run [default: the only open one]
+    /// The run [default: the only open one], or a job of the queue
     run: Option<String>,
     /// Squash the run into one commit; `redgreen salvage` keeps the original commits
     #[arg(long)]
@@ -23,24 +24,40 @@ pub(super) struct ApproveArgs {
     /// Push the target branch to its upstream after the merge
     #[arg(long)]
     push: bool,
+    #[command(flatten)]
+    queue: QueueArgs,
 }
 
 /// End a run without merging it; `redgreen salvage` keeps its commits
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen abort\n  redgreen abort k3x9")]
 pub(super) struct AbortArgs {
-    /// The run [default: the only open one]
+    /// The run [default: the only open one], or a job of the queue
     run: Option<String>,
+    #[command(flatten)]
+    queue: QueueArgs,
 }
 
 impl ApproveArgs {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+        if let Some(queue) = self.queue.of_job(desk, self.run.as_deref())? {
+            let status =
+                ops::fleet::approve(&queue, self.run.as_deref().unwrap_or_default(), &who(desk))?;
+            let words = format!(
+                "job {} is in the merge queue of {}\n",
+                status.id,
+                view::name(&status.base)
+            );
+            desk.printer.answer(&(words + &view::next_line("redgreen fleet")), &status);
+            return Ok(Code::Done);
+        }
         let commits = if self.squash { Commits::Squashed } else { Commits::Merged };
         let project = desk.trusted_project()?;
         if self.push {
             ops::push::check(&project, self.run.as_deref())?;
         }
-        let stopped = ops::decide::approve(&project, self.run.as_deref(), commits, &mut desk.watch())?;
+        let stopped =
+            ops::decide::approve(&project, self.run.as_deref(), commits, &mut desk.watch())?;
         if self.push && stopped.outcome == Outcome::Merged {
             pushed(desk, &project, &stopped)?;
         } else {
@@ -50,16 +67,21 @@ impl ApproveArgs {
     }
 }
 
-/// The last words about a run that a human approved: what can be done with the merge.
+/// The closing text of an approved run: what can be done with the merge.
 pub(super) fn approved(desk: &Desk, project: &Project, stopped: &Stopped) {
     if stopped.outcome != Outcome::Merged {
         return desk.stopped(stopped);
     }
-    // It is merged, whatever comes of looking for a place to push it to.
+    // It is merged, even if no place to push it to is found.
     let way = ops::push::way(project, stopped).unwrap_or(None);
     let push = way.as_ref().map(|way| way.command.clone()).unwrap_or_default();
-    let page = way.and_then(|way| way.pull_request).map(|page| format!("{page}    (once it is pushed)"));
-    merged(desk, stopped, &[("push", push), ("pull request", page.unwrap_or_default()), ("undo", undo(stopped))]);
+    let page =
+        way.and_then(|way| way.pull_request).map(|page| format!("{page}    (once it is pushed)"));
+    merged(
+        desk,
+        stopped,
+        &[("push", push), ("pull request", page.unwrap_or_default()), ("undo", undo(stopped))],
+    );
 }
 
 fn pushed(desk: &Desk, project: &Project, stopped: &Stopped) -> Result<()> {
@@ -69,7 +91,11 @@ fn pushed(desk: &Desk, project: &Project, stopped: &Stopped) -> Result<()> {
                 desk.printer.json_line(&way);
             }
             let words = format!("{} to {}", view::name(&way.branch), view::name(&way.upstream));
-            merged(desk, stopped, &[("pushed", words), ("pull request", way.pull_request.unwrap_or_default())]);
+            merged(
+                desk,
+                stopped,
+                &[("pushed", words), ("pull request", way.pull_request.unwrap_or_default())],
+            );
             Ok(())
         }
         Err(error) => {
@@ -89,9 +115,13 @@ fn undo(stopped: &Stopped) -> String {
 
 impl AbortArgs {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let stopped = ops::decide::abort(&desk.clearing_project()?, self.run.as_deref(), &mut desk.watch())?;
+        if let Some(queue) = self.queue.of_job(desk, self.run.as_deref())? {
+            return cancelled(desk, &queue, self.run.as_deref().unwrap_or_default());
+        }
+        let stopped =
+            ops::decide::abort(&desk.clearing_project()?, self.run.as_deref(), &mut desk.watch())?;
         desk.stopped(&stopped);
-        // Asked to abort, it aborted: that is a success of this command.
+        // Aborting is what this command was asked for, so it succeeds.
         Ok(if stopped.outcome == Outcome::Aborted { Code::Done } else { stopped.code() })
     }
 }

@@ -9,7 +9,7 @@ use crate::ops;
 use crate::ops::doctor::{self, Check, Finding};
 use crate::view::{self, BAD, DOUBT, GOOD, HINT, QUIET, paint};
 
-/// A name and a mark stand before the words.
+/// The width of the name column.
 const NAME_WIDTH: usize = 10;
 const SAW_LINES_MAX: usize = 40;
 
@@ -35,11 +35,15 @@ impl Args {
         let mut text: String = doctor.checks.iter().map(one).collect();
         let bad = doctor.checks.iter().filter(|check| check.finding == Finding::Bad).count();
         let (style, words, next) = match (doctor.ready, &doctor.agent) {
-            (true, Some(agent)) => (GOOD, format!("a run could start; {agent} would work"), ops::BEGIN),
-            (true, None) => (DOUBT, "ready, but no agent is configured".to_owned(), "redgreen agents"),
-            (false, _) => {
-                (BAD, format!("a run cannot start: {} to fix", view::count(bad, "problem")), "redgreen doctor")
+            (true, Some(agent)) => (GOOD, format!("ready: a run would use {agent}"), ops::BEGIN),
+            (true, None) => {
+                (DOUBT, "ready, but no agent is configured".to_owned(), "redgreen agents")
             }
+            (false, _) => (
+                BAD,
+                format!("a run cannot start: {} to fix", view::count(bad, "problem")),
+                "redgreen doctor",
+            ),
         };
         text.push_str(&format!("{}\n{}", paint(style, &words), view::next_line(next)));
         desk.printer.answer(&text, &doctor);

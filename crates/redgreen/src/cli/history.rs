@@ -9,7 +9,7 @@ use crate::failure::Code;
 use crate::ops::history;
 use crate::view;
 
-/// A subject longer than this does not move the column after it.
+/// A longer subject does not move the next column.
 const SUBJECT_CHARS_MAX: usize = 60;
 
 /// List the handoffs, newest first
@@ -26,7 +26,9 @@ impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let history = history::history(&desk.project()?, self.limit)?;
         let mut text = String::new();
-        let subject = |entry: &history::Entry| view::name(&entry.subject).chars().count().min(SUBJECT_CHARS_MAX);
+        let subject = |entry: &history::Entry| {
+            view::name(&entry.subject).chars().count().min(SUBJECT_CHARS_MAX)
+        };
         let width = history.handoffs.iter().map(subject).max().unwrap_or_default();
         for entry in &history.handoffs {
             let handoff = &entry.handoff;
@@ -48,7 +50,10 @@ impl Args {
             text.push_str("no handoff yet\n");
         }
         if history.more {
-            text.push_str(&view::next_line(&format!("redgreen history --limit {}", self.limit.saturating_mul(5))));
+            text.push_str(&view::next_line(&format!(
+                "redgreen history --limit {}",
+                self.limit.saturating_mul(5)
+            )));
         }
         desk.printer.answer(&text, &history);
         Ok(Code::Done)

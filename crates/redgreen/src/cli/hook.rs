@@ -1,4 +1,4 @@
-//! `redgreen hook`: what hosts call. It answers in their protocols, and fails closed.
+//! `redgreen hook`: called by hosts. It answers in their protocols, and fails closed.
 
 use std::io::{self, Read};
 use std::panic;
@@ -13,9 +13,11 @@ use crate::view::Printer;
 
 /// Answer a hook of a coding agent or of git; installed by `redgreen init --with`
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen hook claude < message.json\n  redgreen hook copilot preToolUse\n  \
+#[command(
+    after_help = "Examples:\n  redgreen hook claude < message.json\n  redgreen hook copilot preToolUse\n  \
                         redgreen hook git pre-commit\n\n\
-                        Where no session is open it says nothing. Exit codes are those of the host's protocol.")]
+                        Prints nothing if no session is open. The exit codes follow the host's protocol."
+)]
 pub(super) struct Args {
     /// The agent, or a hook of git
     host: Asker,
@@ -60,27 +62,32 @@ impl Args {
         Ok(say(&output))
     }
 
-    /// Git's own hooks get no message.
+    /// Git hooks get no message.
     fn git(&self, desk: &Desk) -> Result<Code> {
         match self.moment.as_deref() {
             Some("pre-commit") => match ops::hook::pre_commit(&desk.folder, &desk.environment)? {
                 None => Ok(Code::Done),
                 Some(failure) => Err(failure.into()),
             },
-            _ => Err(Failure::usage("redgreen answers git's pre-commit; before a push, `redgreen verify` does")
-                .next("redgreen init --with git")
-                .into()),
+            _ => Err(Failure::usage(
+                "redgreen only supports git's pre-commit hook; before a push, use `redgreen \
+                 verify`",
+            )
+            .next("redgreen init --with git")
+            .into()),
         }
     }
 }
 
-/// Whatever goes wrong is a no where one is possible: also a bug of ours.
+/// Any error denies the action if possible, including a bug in redgreen.
 fn answered(host: Host, event: &Event, desk: &Desk) -> Output {
-    let asked = panic::AssertUnwindSafe(|| ops::hook::answer(event, &desk.folder, &desk.environment, &desk.stop));
+    let asked = panic::AssertUnwindSafe(|| {
+        ops::hook::answer(event, &desk.folder, &desk.environment, &desk.stop)
+    });
     match panic::catch_unwind(asked) {
         Ok(Ok(answer)) => hook::render(host, event, &answer),
         Ok(Err(error)) => hook::broken(host, Some(event), &words(&error)),
-        Err(_) => hook::broken(host, Some(event), "this is a bug of redgreen"),
+        Err(_) => hook::broken(host, Some(event), "this is a bug in redgreen"),
     }
 }
 
@@ -96,7 +103,7 @@ fn words(error: &anyhow::Error) -> String {
     }
 }
 
-/// The message on stdin; no more of it than a byte beyond what is read.
+/// The message on stdin, read up to one byte beyond the limit.
 fn message() -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let most = u64::try_from(MESSAGE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
@@ -112,6 +119,6 @@ fn say(output: &Output) -> Code {
     if !output.stderr.is_empty() {
         Printer { json: false, quiet: false }.talk(&format!("{}\n", output.stderr));
     }
-    // The number that hosts take for a no is the one that we have for a wrong command line.
+    // The exit code that hosts read as a denial is our code for wrong usage.
     if output.code == hook::BLOCKED { Code::Usage } else { Code::Done }
 }

@@ -14,9 +14,11 @@ use crate::view;
 
 /// Write a redgreen.toml with all settings, or install hooks for a coding agent or git
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen init\n  redgreen init --print\n  redgreen init --with claude\n  \
+#[command(
+    after_help = "Examples:\n  redgreen init\n  redgreen init --print\n  redgreen init --with claude\n  \
                         redgreen init --with claude --remove\n  redgreen init --with git\n  \
-                        redgreen init --hook pre-push")]
+                        redgreen init --hook pre-push"
+)]
 pub(super) struct Args {
     /// Print the file instead of writing it
     #[arg(long)]
@@ -24,7 +26,8 @@ pub(super) struct Args {
     /// Install a git hook that runs `redgreen verify` before a push
     #[arg(long, value_name = "HOOK", conflicts_with = "print")]
     hook: Option<Hook>,
-    /// Install the hooks and MCP server of redgreen for this agent, or hooks for git; keeps existing settings
+    /// Install the hooks and MCP server of redgreen for this agent, or hooks for git; keeps
+    /// existing settings
     #[arg(long, value_name = "WHO", conflicts_with = "hook")]
     with: Option<Who>,
     /// Remove them again
@@ -63,12 +66,16 @@ impl Who {
     fn next(self) -> &'static str {
         match self {
             Who::Codex => {
-                "run /hooks in codex and trust them (it skips hooks that nobody trusts), then: redgreen session start \"<brief>\""
+                "run /hooks in codex and trust them (codex skips untrusted hooks), then run: \
+                 redgreen session start \"<brief>\""
             }
             Who::Gemini => {
-                "trust the folder in gemini (it skips settings of others), then: redgreen session start \"<brief>\""
+                "trust the folder in gemini (it skips untrusted settings), then run: redgreen \
+                 session start \"<brief>\""
             }
-            Who::Claude | Who::Copilot | Who::Cursor | Who::Opencode | Who::Git => "redgreen session start \"<brief>\"",
+            Who::Claude | Who::Copilot | Who::Cursor | Who::Opencode | Who::Git => {
+                "redgreen session start \"<brief>\""
+            }
         }
     }
 }
@@ -121,7 +128,10 @@ impl Args {
             desk.printer.answer(&text, &Installed { version: 1, written: false, files });
             return Ok(Code::Done);
         }
-        let is_asked = !self.yes && !desk.printer.json && io::stdin().is_terminal() && io::stderr().is_terminal();
+        let is_asked = !self.yes
+            && !desk.printer.json
+            && io::stdin().is_terminal()
+            && io::stderr().is_terminal();
         if is_asked {
             desk.printer.talk(&shown);
             if !desk.agrees("write this?")? {

@@ -39,7 +39,8 @@ pub(super) struct Args {
     /// Calls with expected results (TOML or JSON), outside of the repository; GREEN must match them
     #[arg(long, value_name = "FILE")]
     examples: Option<PathBuf>,
-    /// The command that runs the tests, instead of the detected one
+    /// The command that runs the tests. A command that only has an exit code is used if no
+    /// framework is detected
     #[arg(long, value_name = "CMD")]
     test_command: Option<String>,
     /// Timeout for one run of the tests, in seconds
@@ -66,13 +67,15 @@ impl Args {
         };
         let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let Self { base, head, brief, task, examples, test_command, explain, .. } = self;
-        let question = Question { phase, base, head, brief, task, examples, test_command, timeout, explain };
+        let question =
+            Question { phase, base, head, brief, task, examples, test_command, timeout, explain };
         let project = desk.trusted_project()?;
         let pulse = desk.pulse("judging");
         let judgement = judge::judge(&project, &question)?;
         drop(pulse);
         let word = word(judgement.verdict);
-        let reasons: Vec<String> = judgement.reasons.iter().map(|told| reason_line(&told.reason)).collect();
+        let reasons: Vec<String> =
+            judgement.reasons.iter().map(|told| reason_line(&told.reason)).collect();
         let counts = format!("{}: {}", judgement.ran, judgement.counts);
         let tried = if explain { view::experiments(&judgement.experiments) } else { String::new() };
         let rows = [
@@ -82,7 +85,8 @@ impl Args {
             ("note", judgement.notes.join("\n")),
             ("tried", tried),
         ];
-        let rows: Vec<(&str, &str)> = rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let rows: Vec<(&str, &str)> =
+            rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let next = judgement.reasons.first().map_or("", |told| told.next);
         let text = format!("{phase} {word}\n{}", view::block(&rows, next));
         desk.printer.answer(&text, &judgement);

@@ -16,12 +16,15 @@ pub(super) struct Args {}
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let Self {} = self;
-        let server =
-            Server { folder: desk.folder.clone(), environment: desk.environment.clone(), stop: desk.stop.clone() };
+        let server = Server {
+            folder: desk.folder.clone(),
+            environment: desk.environment.clone(),
+            stop: desk.stop.clone(),
+        };
         match redgreen_serve::serve(server) {
             Ok(()) => Ok(Code::Done),
-            Err(why) => Err(Failure::environment(format!("the conversation did not begin: {why}"))
-                .next("a program that speaks MCP starts it: claude mcp add redgreen -- redgreen mcp")
+            Err(why) => Err(Failure::environment(format!("no MCP client connected: {why}"))
+                .next("start it from an MCP client: claude mcp add redgreen -- redgreen mcp")
                 .into()),
         }
     }

@@ -16,17 +16,18 @@ use crate::ops::plan::Edited;
 use crate::process::Program;
 use crate::view;
 
-/// Nobody thinks about a list for longer.
+/// The maximum time to edit a list.
 const EDITING_MAX: Duration = Duration::from_secs(24 * 3_600);
 const LIST_BYTES_MAX: u64 = 1 << 20;
 const EDITS_MAX: u32 = 20;
 
 /// Edit the test list of a run in your editor (VISUAL or EDITOR)
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen plan\n  redgreen plan k3x9\n  EDITOR=nano redgreen plan\n\n\
-                        One line `- [ ] <behaviour>` for each test. Add, reword, reorder and delete open items; ticked \
-                        ones are done and stay.\n\
-                        To see the plan before work starts: redgreen run --pause-after plan \"<what to build>\"")]
+#[command(
+    after_help = "Examples:\n  redgreen plan\n  redgreen plan k3x9\n  EDITOR=nano redgreen plan\n\n\
+                        One line `- [ ] <behaviour>` for each test. You can add, reword, reorder \
+                        and delete open items. Ticked items are done and stay.\nTo see the plan before work starts: redgreen run --pause-after plan \"<what to build>\""
+)]
 pub(super) struct Args {
     /// The run [default: the only open one]
     run: Option<String>,
@@ -38,7 +39,7 @@ impl Args {
         let edited = edit(desk, &project, self.run.as_deref())?;
         let text = match &edited {
             Some(edited) => answer(edited),
-            None => "the plan stays as it is\n".to_owned(),
+            None => "the plan is unchanged\n".to_owned(),
         };
         match &edited {
             Some(edited) => desk.printer.answer(&text, edited),
@@ -48,11 +49,15 @@ impl Args {
     }
 }
 
-/// Has the user edit the list until it can be used; `None` when they change nothing.
-pub(super) fn edit(desk: &Desk, project: &crate::engine::Project, run: Option<&str>) -> Result<Option<Edited>> {
+/// Opens the editor until the list is valid. `None` if nothing changed.
+pub(super) fn edit(
+    desk: &Desk,
+    project: &crate::engine::Project,
+    run: Option<&str>,
+) -> Result<Option<Edited>> {
     let draft = ops::plan::draft(project, run)?;
     let Some(editor) = &desk.environment.editor else {
-        return Err(Failure::usage("neither VISUAL nor EDITOR names an editor")
+        return Err(Failure::usage("no editor: VISUAL and EDITOR are not set")
             .next("EDITOR=nano redgreen plan")
             .into());
     };
@@ -62,7 +67,9 @@ pub(super) fn edit(desk: &Desk, project: &crate::engine::Project, run: Option<&s
     for _ in 0..EDITS_MAX {
         fs::write(&file, &text).with_context(|| format!("write {}", file.display()))?;
         open(editor, &file)?;
-        let bytes = foreign::read(&file, LIST_BYTES_MAX).context("read the edited list")?.unwrap_or_default();
+        let bytes = foreign::read(&file, LIST_BYTES_MAX)
+            .context("read the edited list")?
+            .unwrap_or_default();
         text = String::from_utf8_lossy(&bytes).into_owned();
         if text == draft.text {
             return Ok(None);
@@ -72,7 +79,7 @@ pub(super) fn edit(desk: &Desk, project: &crate::engine::Project, run: Option<&s
             Err(why) => why,
         };
         let here = !desk.printer.json && io::stdin().is_terminal() && io::stderr().is_terminal();
-        let failure = Failure::usage("this list cannot be used").evidence(why.to_string());
+        let failure = Failure::usage("this list is not valid").evidence(why.to_string());
         if !here {
             return Err(failure.next("redgreen plan").into());
         }
@@ -84,13 +91,13 @@ pub(super) fn edit(desk: &Desk, project: &crate::engine::Project, run: Option<&s
     Ok(None)
 }
 
-/// What VISUAL holds may be a whole line, such as `code --wait`.
+/// VISUAL may contain a whole command line, such as `code --wait`.
 fn open(editor: &str, file: &std::path::Path) -> Result<()> {
     let program = Program::new("sh").args(["-c", &format!("{editor} \"$@\""), "sh"]).arg(file);
     match program.on_the_terminal(Instant::now() + EDITING_MAX)? {
         Exit::Code(0) => Ok(()),
         exit => Err(Failure::environment(format!("the editor {editor} ended with {exit}"))
-            .evidence("the plan stays as it is")
+            .evidence("the plan is unchanged")
             .next("EDITOR=nano redgreen plan")
             .into()),
     }
@@ -99,14 +106,14 @@ fn open(editor: &str, file: &std::path::Path) -> Result<()> {
 pub(super) fn answer(edited: &Edited) -> String {
     let id = edited.run.tail();
     let (when, next) = match edited.at_work {
-        true => ("at the next planning", format!("redgreen watch {id}")),
-        false => ("when the run goes on", format!("redgreen resume {id}")),
+        true => ("in the next PLAN", format!("redgreen watch {id}")),
+        false => ("when the run resumes", format!("redgreen resume {id}")),
     };
     let items = |word: &str, items: &[String]| -> String {
         items.iter().map(|item| format!("  {word}  {}\n", view::name(item))).collect()
     };
     format!(
-        "the plan of run {} has {}; it is taken up {when}\n{}{}{}",
+        "the plan of run {} has {}; it takes effect {when}\n{}{}{}",
         edited.run,
         view::count(edited.pending_tests.len(), "open item"),
         items("added  ", &edited.added),

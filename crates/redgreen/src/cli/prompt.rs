@@ -1,4 +1,4 @@
-//! The question at the end of a run that waits: on a terminal, the one who is there is asked what becomes of it.
+//! The question at the end of a run that waits: on a terminal, redgreen asks what to do with it.
 
 use std::io::IsTerminal;
 
@@ -13,17 +13,25 @@ use crate::ops::{self, Stopped};
 use crate::process::{Typed, typed};
 use crate::view;
 
-/// The most of a diff that is shown before the question is asked again.
+/// The maximum size of a diff before the question is repeated.
 const PATCH_BYTES_MAX: usize = 1 << 20;
-/// Answers that nobody understands, before the run is left waiting.
+/// The maximum number of unclear answers before the run is left waiting.
 const QUESTIONS_MAX: u32 = 20;
-/// Pauses of one run that are answered here; more are answered by `redgreen resume`.
+/// The maximum number of pauses of one run that are answered here. `redgreen resume` handles more.
 const PAUSES_MAX: u32 = 1_000;
 
-/// Says how the run stopped; on a terminal, a run that waits for a human asks the one who is there.
-pub(super) fn end(desk: &Desk, project: &Project, stopped: &Stopped, no_input: bool) -> Result<Code> {
+/// Prints how the run stopped. On a terminal, asks about a run that waits for a human.
+pub(super) fn end(
+    desk: &Desk,
+    project: &Project,
+    stopped: &Stopped,
+    no_input: bool,
+) -> Result<Code> {
     desk.stopped(stopped);
-    let here = !no_input && !desk.printer.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let here = !no_input
+        && !desk.printer.json
+        && std::io::stdin().is_terminal()
+        && std::io::stderr().is_terminal();
     let mut decided: Option<Stopped> = None;
     for _ in 0..PAUSES_MAX {
         let last = decided.as_ref().unwrap_or(stopped);
@@ -46,9 +54,13 @@ pub(super) fn end(desk: &Desk, project: &Project, stopped: &Stopped, no_input: b
     Ok(last.code())
 }
 
-/// Asks until it is understood; an empty line or the end of input leaves the run as it is. The answer is its first word;
-/// the rest are words for somebody.
-fn asked<T>(desk: &Desk, question: &str, mut answer: impl FnMut(&str, &str) -> Result<Answer<T>>) -> Result<Option<T>> {
+/// Asks until the answer is clear. An empty line or the end of input leaves the run as it is. The
+/// first word is the answer; the rest is its text.
+fn asked<T>(
+    desk: &Desk,
+    question: &str,
+    mut answer: impl FnMut(&str, &str) -> Result<Answer<T>>,
+) -> Result<Option<T>> {
     for _ in 0..QUESTIONS_MAX {
         desk.printer.talk(question);
         match typed(&desk.stop, None)? {
@@ -58,7 +70,9 @@ fn asked<T>(desk: &Desk, question: &str, mut answer: impl FnMut(&str, &str) -> R
                 match answer(word, rest.trim())? {
                     Answer::Done(value) => return Ok(Some(value)),
                     Answer::Again => {}
-                    Answer::Unknown(words) => desk.printer.talk(&format!("{line:?} is none of {words}\n")),
+                    Answer::Unknown(words) => {
+                        desk.printer.talk(&format!("expected {words}, not {line:?}\n"));
+                    }
                 }
             }
             Typed::End | Typed::TimeUp => return Ok(None),
@@ -69,22 +83,24 @@ fn asked<T>(desk: &Desk, question: &str, mut answer: impl FnMut(&str, &str) -> R
 
 enum Answer<T> {
     Done(T),
-    /// It was done, and the question is still open.
+    /// Done, but the question is still open.
     Again,
     Unknown(&'static str),
 }
 
-/// A run that is done: merged, ended, or continued with another item.
+/// A finished run: merge it, end it, or continue with another item.
 fn waiting(desk: &Desk, project: &Project, stopped: &Stopped) -> Result<Option<Stopped>> {
     let merged = ops::decide::to_be_merged(project, &stopped.state)?;
     let trees = [stopped.state.run.base.tree.as_str(), merged.as_str()];
     desk.printer.talk(&changes(project, trees)?);
     let id = stopped.folder.id.as_str();
-    let question = "approve (merge) or abort? [approve/abort/diff, more WORDS for another case, Enter decides later] ";
+    let question = "approve (merge) or abort? [approve/abort/diff, more WORDS for another case, \
+                    Enter to decide later] ";
     asked(desk, question, |word, rest| {
         Ok(match (word, rest) {
             ("approve" | "yes", "") => {
-                let decided = ops::decide::approve(project, Some(id), Commits::Merged, &mut desk.watch())?;
+                let decided =
+                    ops::decide::approve(project, Some(id), Commits::Merged, &mut desk.watch())?;
                 super::decide::approved(desk, project, &decided);
                 Answer::Done(decided)
             }
@@ -93,21 +109,28 @@ fn waiting(desk: &Desk, project: &Project, stopped: &Stopped) -> Result<Option<S
                 desk.printer.talk(&patch(project, trees)?);
                 Answer::Again
             }
-            ("more", item) if !item.is_empty() => Answer::Done(resume(desk, project, id, Some(item))?),
-            // `no` could mean "abort" or "later"; only one of them can be taken back.
-            _ => Answer::Unknown("`approve` (or `yes`), `abort`, `diff` and `more WORDS`"),
+            ("more", item) if !item.is_empty() => {
+                Answer::Done(resume(desk, project, id, Some(item))?)
+            }
+            // `no` could mean "abort" or "later", and only one of them can be undone.
+            _ => Answer::Unknown("`approve` (or `yes`), `abort`, `diff` or `more WORDS`"),
         })
     })
 }
 
-/// A run that pauses after a phase.
-fn paused(desk: &Desk, project: &Project, stopped: &Stopped, after: Phase) -> Result<Option<Stopped>> {
+/// A run that is paused after a phase.
+fn paused(
+    desk: &Desk,
+    project: &Project,
+    stopped: &Stopped,
+    after: Phase,
+) -> Result<Option<Stopped>> {
     let id = stopped.folder.id.as_str();
     let head = &stopped.state.progress.head.tree;
     let before = stopped.state.before(after).map_or(head, |waypoint| &waypoint.progress.head.tree);
     let trees = [before.as_str(), head.as_str()];
     desk.printer.talk(&changes(project, trees)?);
-    let question = "go on? [yes/diff/plan/abort, say WORDS, reject WHY, Enter decides later] ";
+    let question = "continue? [yes/diff/plan/abort, say WORDS, reject WHY, Enter to decide later] ";
     asked(desk, question, |word, rest| {
         Ok(match (word, rest) {
             ("yes", "") => Answer::Done(resume(desk, project, id, None)?),
@@ -118,8 +141,10 @@ fn paused(desk: &Desk, project: &Project, stopped: &Stopped, after: Phase) -> Re
             }
             ("plan", "") => {
                 let edited = plan::edit(desk, project, Some(id))?;
-                let told =
-                    edited.map_or_else(|| "the plan stays as it is\n".to_owned(), |edited| plan::answer(&edited));
+                let told = edited.map_or_else(
+                    || "the plan is unchanged\n".to_owned(),
+                    |edited| plan::answer(&edited),
+                );
                 desk.printer.talk(&told);
                 Answer::Again
             }
@@ -132,7 +157,7 @@ fn paused(desk: &Desk, project: &Project, stopped: &Stopped, after: Phase) -> Re
                 ops::reject::reject(project, Some(id), why, &mut desk.watch())?;
                 Answer::Done(resume(desk, project, id, None)?)
             }
-            _ => Answer::Unknown("`yes`, `diff`, `plan`, `abort`, `say WORDS` and `reject WHY`"),
+            _ => Answer::Unknown("`yes`, `diff`, `plan`, `abort`, `say WORDS` or `reject WHY`"),
         })
     })
 }
@@ -151,14 +176,20 @@ fn resume(desk: &Desk, project: &Project, id: &str, more: Option<&str>) -> Resul
     Ok(stopped)
 }
 
-/// The files that would be merged, and how much of each.
+/// The files that would be merged, and the size of each change.
 fn changes(project: &Project, [old, new]: [&str; 2]) -> Result<String> {
     const FILES_MAX: usize = 30;
     let stats = project.git.diff_stat(old, new)?;
     let mut text = String::new();
     for stat in stats.iter().take(FILES_MAX) {
-        let count = |lines: Option<u64>| lines.map_or_else(|| "-".to_owned(), |lines| lines.to_string());
-        text.push_str(&format!("  +{:<5} -{:<5} {}\n", count(stat.added), count(stat.removed), view::name(&stat.path)));
+        let count =
+            |lines: Option<u64>| lines.map_or_else(|| "-".to_owned(), |lines| lines.to_string());
+        text.push_str(&format!(
+            "  +{:<5} -{:<5} {}\n",
+            count(stat.added),
+            count(stat.removed),
+            view::name(&stat.path)
+        ));
     }
     if stats.len() > FILES_MAX {
         text.push_str(&format!("  and {}\n", view::count(stats.len() - FILES_MAX, "more file")));

@@ -1,4 +1,5 @@
-//! Shows that work goes on while a step takes its time: a live line on a terminal, elsewhere a plain line now and then.
+//! Shows activity during a slow step: a live line on a terminal, otherwise a plain line now and
+//! then.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,14 +17,14 @@ use crate::process::Stop;
 use crate::runner::Tally;
 use crate::view::{self, Now, Printer};
 
-/// How often the live line is drawn anew.
+/// How often the live line is redrawn.
 const TICK: Duration = Duration::from_millis(100);
-/// A step that is over sooner needs no line.
+/// A shorter step needs no line.
 const LINE_AFTER: Duration = Duration::from_millis(300);
-/// How often a log is told that a step still goes on.
+/// How often a log gets a line about the current step.
 const LOG_EVERY: Duration = Duration::from_secs(30);
 
-/// While it lives, it shows what goes on.
+/// Shows the current activity until it is dropped.
 pub(super) struct Pulse {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -36,7 +37,7 @@ struct Shared {
     step: Mutex<Option<Step>>,
 }
 
-/// What is being done.
+/// The current activity.
 struct Step {
     at: Option<(u32, Phase)>,
     doing: String,
@@ -48,10 +49,11 @@ struct Step {
 }
 
 impl Pulse {
-    /// Shows nothing until a step begins.
+    /// Shows nothing until a step starts.
     pub(super) fn new(printer: Printer, stop: &Stop) -> Self {
         let step = Mutex::new(None);
-        let shared = Arc::new(Shared { printer, stop: stop.clone(), over: AtomicBool::new(false), step });
+        let shared =
+            Arc::new(Shared { printer, stop: stop.clone(), over: AtomicBool::new(false), step });
         let is_wanted = !printer.json && !printer.quiet;
         let thread = is_wanted.then(|| {
             let shared = Arc::clone(&shared);
@@ -60,14 +62,14 @@ impl Pulse {
         Self { shared, thread }
     }
 
-    /// Shows one thing that is done, outside of a run.
+    /// Shows one activity outside of a run.
     pub(super) fn of(printer: Printer, stop: &Stop, doing: &str) -> Self {
         let pulse = Self::new(printer, stop);
         pulse.doing(doing);
         pulse
     }
 
-    /// Another thing is done now, outside of a run.
+    /// Changes the activity, outside of a run.
     pub(super) fn doing(&self, doing: &str) {
         *self.shared.step() = Some(Step {
             at: None,
@@ -80,14 +82,15 @@ impl Pulse {
         });
     }
 
-    /// A step of a run begins.
+    /// Starts a step of a run.
     pub(super) fn begin(&self, intent: &str, state: &State) {
         let agent = &state.run.agent;
-        let is_turn = intent == "ask";
-        // Who is asked at this terminal types here.
+        let is_turn = matches!(intent, "ask" | "attempt");
+        // A person at this terminal types here.
         let is_asked = is_turn && agent.split([' ', ',']).any(|word| word == HUMAN);
         let doing = match intent {
             "ask" => format!("{} works", short(agent)),
+            "attempt" => format!("{} attempts", state.run.policy.attempts.number),
             "judge" => "judging".to_owned(),
             "measure" => "running the tests".to_owned(),
             other => why::doing(other).to_owned(),
@@ -104,13 +107,13 @@ impl Pulse {
         });
     }
 
-    /// The step is over.
+    /// Ends the step.
     pub(super) fn end(&self) {
         *self.shared.step() = None;
     }
 
-    /// What the agent has begun to say, and what its turn has cost. False when a step is not shown, since a person at this
-    /// terminal takes it.
+    /// The agent's latest words, and the cost of its turn. False if the step is not shown, because
+    /// a person at this terminal takes it.
     pub(super) fn said(&self, said: &str, cost: Option<Cost>) -> bool {
         let mut step = self.shared.step();
         let Some(step) = step.as_mut() else { return false };
@@ -136,7 +139,7 @@ impl Shared {
         self.step.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Until the pulse is dropped.
+    /// Runs until the pulse is dropped.
     fn beat(&self) {
         let mut tally = Tally::default();
         let mut told: Option<(Instant, Duration)> = None;
@@ -147,7 +150,9 @@ impl Shared {
                 Some(columns) if now.elapsed >= LINE_AFTER => self.printer.live(&now.live(columns)),
                 Some(_) => {}
                 None => {
-                    let last = told.filter(|(step, _)| *step == since).map_or(Duration::ZERO, |(_, last)| last);
+                    let last = told
+                        .filter(|(step, _)| *step == since)
+                        .map_or(Duration::ZERO, |(_, last)| last);
                     if is_due(last, now.elapsed) {
                         told = Some((since, now.elapsed));
                         self.printer.talk(&now.plain());
@@ -158,7 +163,7 @@ impl Shared {
     }
 
     fn now(&self, tally: &mut Tally) -> Option<(Instant, Now)> {
-        // Read before the step is held: whoever works waits for nothing but a few words.
+        // Read before the lock is taken, so that other threads do not wait for it.
         let suite = tally.look(&self.stop);
         let step = self.step();
         let step = step.as_ref()?;
@@ -172,7 +177,9 @@ impl Shared {
             at: step.at,
             doing,
             elapsed: step.since.elapsed(),
-            tests: suite.map(|(_, tally)| tally).filter(|tally| tally.done > 0 || tally.total > Some(0)),
+            tests: suite
+                .map(|(_, tally)| tally)
+                .filter(|tally| tally.done > 0 || tally.total > Some(0)),
             cost: view::spent_so_far(&step.spent, step.cost.as_ref()),
             said: step.said.clone(),
         };
@@ -187,7 +194,7 @@ fn short(agent: &str) -> String {
     if kept.len() < agent.len() { kept + "…" } else { kept }
 }
 
-/// Whether a log is to be told, when it was told last at one moment of the step and it is another now.
+/// Whether a log needs a line, given the time of the last one and the current time.
 fn is_due(last: Duration, now: Duration) -> bool {
     now.saturating_sub(last) >= LOG_EVERY
 }

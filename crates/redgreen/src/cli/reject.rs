@@ -21,7 +21,7 @@ impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let (run, why) = run_and_words(&self.words);
         let stopped = ops::reject::reject(&desk.clearing_project()?, run, why, &mut desk.watch())?;
-        desk.stopped_with(&stopped, "the test is rejected; it is written anew when the run goes on");
+        desk.stopped_with(&stopped, "the test is rejected; `resume` writes a new one");
         Ok(Code::Done)
     }
 }

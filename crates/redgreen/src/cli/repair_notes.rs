@@ -19,13 +19,13 @@ impl Args {
         let aside = view::count(repaired.set_aside.len(), "damaged text");
         let sound = view::count(repaired.sound, "note");
         let what = if repaired.rewritten.is_empty() && repaired.set_aside.is_empty() {
-            format!("nothing had to be repaired: {sound} looked at")
+            format!("nothing to repair: checked {sound}")
         } else {
-            format!("{written} written again from the journals, {aside} set aside, {sound} sound already")
+            format!("restored {written} from the journals, set {aside} aside, {sound} intact")
         };
         let elsewhere = if repaired.ref_was_dangling {
-            "the notes ref pointed to nothing and was made anew; notes of runs made elsewhere come back with\n\
-             git fetch <remote> refs/notes/tdd-handoffs:refs/notes/tdd-handoffs"
+            "the notes ref was broken and was created again; to fetch notes of runs on other \
+             machines:\ngit fetch <remote> refs/notes/tdd-handoffs:refs/notes/tdd-handoffs"
         } else {
             ""
         };

@@ -1,6 +1,6 @@
 //! `redgreen report`.
 
-mod html;
+pub(super) mod html;
 
 use std::path::PathBuf;
 
@@ -14,8 +14,10 @@ use crate::view;
 
 /// Show the result of a run as a summary, JSON or an HTML page
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen report\n  redgreen report k3x9 --html report.html\n  \
-                  redgreen report --html - > report.html\n  redgreen report --json")]
+#[command(
+    after_help = "Examples:\n  redgreen report\n  redgreen report k3x9 --html report.html\n  \
+                  redgreen report --html - > report.html\n  redgreen report --json"
+)]
 pub(super) struct Args {
     /// The run [default: the only open one, or the last one]
     run: Option<String>,
@@ -32,7 +34,7 @@ impl Args {
         let project = desk.project()?;
         let timeline = report::report(&project, self.run.as_deref())?;
         if let Some(path) = self.html {
-            // A program that asks for JSON gets the run as data; the page is for people.
+            // A program that asks for JSON gets the run as data. The page is for people.
             if path.as_os_str() == "-" {
                 desk.printer.raw_or(&html::page(&timeline), &timeline);
                 return Ok(Code::Done);

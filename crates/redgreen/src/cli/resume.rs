@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::Desk;
 use super::prompt::end;
-use super::run::{AgentArgs, LimitArgs};
+use super::run::{AgentArgs, AttemptArgs, LimitArgs};
 use crate::agent::choice::Choice;
 use crate::failure::Code;
 use crate::ops;
@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// The request for a new run, if there is no run to resume
     #[arg(long, value_name = "REQUEST", conflicts_with = "run")]
     or_run: Option<String>,
-    /// Develop another case, in your own words; also where the run is done and not merged yet
+    /// Develop another case, in your own words; also if the run is finished but not merged yet
     #[arg(long, value_name = "CASE", conflicts_with = "or_run")]
     more: Option<String>,
     #[command(flatten)]
@@ -36,6 +36,11 @@ pub(super) struct Args {
     /// Do not ask for approval at the end
     #[arg(long)]
     no_input: bool,
+    /// Take this attempt, where the evidence about several attempts is equal
+    #[arg(long, value_name = "N", conflicts_with = "or_run")]
+    choose: Option<u32>,
+    #[command(flatten)]
+    attempts: AttemptArgs,
     #[command(flatten)]
     limits: LimitArgs,
 }
@@ -43,12 +48,14 @@ pub(super) struct Args {
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let project = desk.trusted_project()?;
-        let Self { run, or_run, more, agents, examples, no_input, limits } = self;
-        let (agents, limits): (Choice, Limits) = (agents.into(), limits.into());
+        let Self { run, or_run, more, agents, examples, no_input, choose, attempts, limits } = self;
+        let (mut agents, mut limits): (Choice, Limits) = (agents.into(), limits.into());
+        attempts.apply(&mut agents, &mut limits);
         if let Some(request) = or_run.filter(|_| run.is_none())
             && !ops::resume::is_there(&project)?
         {
-            desk.printer.talk(&view::notice_line("there is no run and no handoff note to resume; a new run begins"));
+            desk.printer
+                .talk(&view::notice_line("no run or handoff note to resume; starting a new run"));
             let here = Some(desk.folder.clone());
             let request = ops::run::Request {
                 wish: Wish::Request(request),
@@ -61,7 +68,7 @@ impl Args {
             let stopped = ops::run::run(&project, &request, &mut desk.watch())?;
             return end(desk, &project, &stopped, no_input);
         }
-        let request = ops::resume::Request { run, agents, examples, more, limits };
+        let request = ops::resume::Request { run, agents, examples, more, choose, limits };
         let stopped = ops::resume::resume(&project, &request, &mut desk.watch())?;
         end(desk, &project, &stopped, no_input)
     }

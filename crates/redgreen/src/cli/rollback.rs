@@ -16,8 +16,9 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let stopped = ops::rollback::rollback(&desk.clearing_project()?, &self.commit, &mut desk.watch())?;
-        desk.stopped_with(&stopped, "rolled back; it goes on from there");
+        let stopped =
+            ops::rollback::rollback(&desk.clearing_project()?, &self.commit, &mut desk.watch())?;
+        desk.stopped_with(&stopped, "rolled back; `redgreen resume` continues from there");
         Ok(Code::Done)
     }
 }

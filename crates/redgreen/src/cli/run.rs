@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use redgreen_core::attempts::{ATTEMPTS_MAX, JOBS_MAX};
 use redgreen_core::phase::Phase;
 use redgreen_core::text::shell_word;
 
@@ -25,6 +26,7 @@ use crate::view;
                         redgreen run --model ollama/qwen3-coder --budget-tokens 500000 \"add roman numerals\"\n  \
                         redgreen run --onto develop --json \"fix the leap year\"\n  \
                         redgreen run --pause-after plan,red \"fix the leap year\"\n  \
+                        redgreen run --attempts 3 --agents claude,codex \"fix the leap year\"\n  \
                         redgreen run --spec spec.yaml\n  \
                         redgreen run --issue 87 --lld docs/lld.md --context src/auth\n  \
                         redgreen run --red red.yaml --spec spec.yaml\n  \
@@ -41,8 +43,8 @@ pub(super) struct Args {
     /// A TDD task (JSON) from another planner
     #[arg(long, value_name = "FILE")]
     task: Option<PathBuf>,
-    /// A RED artifact (YAML or JSON): start with its tests, and write the code; use --spec for the specification they
-    /// belong to
+    /// A RED artifact (YAML or JSON): start with its tests, and write the code; use --spec for the
+    /// specification they belong to
     #[arg(long, value_name = "FILE", conflicts_with_all = ["request", "task", "lld"])]
     red: Option<PathBuf>,
     /// A design document in the project; every agent gets it
@@ -51,8 +53,8 @@ pub(super) struct Args {
     /// The number of the issue that the design belongs to
     #[arg(long, value_name = "ID", requires = "lld")]
     issue: Option<String>,
-    /// Files and folders in the project that every agent gets; put the request first. `redgreen context` shows what would
-    /// be sent
+    /// Files and folders in the project that every agent gets; put the request first.
+    /// `redgreen context` shows what would be sent
     #[arg(long, value_name = "PATH", num_args = 1..)]
     context: Vec<PathBuf>,
     #[command(flatten)]
@@ -66,14 +68,41 @@ pub(super) struct Args {
     /// The branch to work on, under redgreen/ [default: redgreen/<words of the request>-<id>]
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
-    /// Copy the artifacts and the summary to this folder, for example .workflow/active/<session>/.process
+    /// Copy the artifacts and the summary to this folder, for example
+    /// .workflow/active/<session>/.process
     #[arg(long, value_name = "DIR")]
     artifacts: Option<PathBuf>,
     /// Do not ask for approval at the end
     #[arg(long)]
     no_input: bool,
     #[command(flatten)]
+    attempts: AttemptArgs,
+    #[command(flatten)]
     limits: LimitArgs,
+}
+
+#[derive(clap::Args, Debug, Default)]
+pub(super) struct AttemptArgs {
+    /// Make this many attempts at each GREEN, side by side, and choose the best one by evidence
+    /// [default: 1, or the setting]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(ATTEMPTS_MAX)))]
+    attempts: Option<u32>,
+    /// The agents that make the attempts, in turn, for example claude,codex
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    agents: Vec<String>,
+    /// The attempts at work at the same time [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(JOBS_MAX)))]
+    jobs: Option<u32>,
+}
+
+impl AttemptArgs {
+    /// Adds the agents and numbers to what else was asked for. Several agents are several attempts.
+    pub(super) fn apply(self, agents: &mut Choice, limits: &mut ops::run::Limits) {
+        let named = u32::try_from(self.agents.len()).ok().filter(|named| *named > 1);
+        limits.attempts = self.attempts.or(named);
+        limits.jobs = self.jobs;
+        agents.several = self.agents;
+    }
 }
 
 #[derive(clap::Args, Debug, Default)]
@@ -88,7 +117,7 @@ pub(super) struct AgentArgs {
     script: Option<PathBuf>,
 }
 
-/// Every agent by its name, so that nobody has to look for them elsewhere.
+/// Lists every agent by name in the help.
 fn agent_help() -> String {
     format!(
         "The agent for all phases: {}, or one from redgreen.toml; <name>:<model> also sets the model. `redgreen agents` \
@@ -123,7 +152,8 @@ pub(super) struct LimitArgs {
     /// Stop after this many seconds of work; `resume` continues
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     deadline: Option<f64>,
-    /// Pause after this phase of each cycle; several are allowed, `none` turns pauses off; `resume` continues
+    /// Pause after this phase of each cycle; several are allowed, `none` turns pauses off; `resume`
+    /// continues
     #[arg(long, value_name = "PHASE", value_delimiter = ',')]
     pause_after: Vec<Pause>,
     /// Do not use withheld tests
@@ -157,28 +187,34 @@ impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let request = (!self.request.is_empty()).then(|| self.request.join(" "));
         let wish = match (request, self.spec, self.task, self.lld, self.issue) {
-            (None, spec, ..) if self.red.is_some() => Wish::Red { red: self.red.unwrap_or_default(), spec },
+            (None, spec, ..) if self.red.is_some() => {
+                Wish::Red { red: self.red.unwrap_or_default(), spec }
+            }
             (Some(request), ..) => Wish::Request(request),
             (_, Some(spec), ..) => Wish::Spec(spec),
             (_, _, Some(task), ..) => Wish::Task(task),
             (_, _, _, Some(lld), issue) => Wish::Design { issue: issue.unwrap_or_default(), lld },
-            (None, None, None, None, _) => return Err(nothing_to_build(&desk.folder, &self.context).into()),
+            (None, None, None, None, _) => {
+                return Err(nothing_to_build(&desk.folder, &self.context).into());
+            }
         };
         let project = desk.trusted_project()?;
+        let (mut agents, mut limits) = (self.agents.into(), self.limits.into());
+        self.attempts.apply(&mut agents, &mut limits);
         let request = ops::run::Request {
             wish,
             context: self.context,
             here: Some(desk.folder.clone()),
-            agents: self.agents.into(),
+            agents,
             examples: self.examples,
             onto: self.onto,
             branch: self.branch,
             artifacts: self.artifacts,
-            limits: self.limits.into(),
+            limits,
         };
         let ready = Ready::check(&project, &request, &mut desk.watch())?;
         say_what_is_left_alone(desk, &project)?;
-        // To whom nothing is sent, and whom no fence holds, there is nothing to tell.
+        // Nothing is sent to a person, and no sandbox holds them, so there is nothing to say.
         if !ready.team().is_human() {
             say_what_agents_see(desk, &project, ready.team());
         }
@@ -199,29 +235,34 @@ impl From<LimitArgs> for ops::run::Limits {
             no_withhold: args.no_withhold,
             pause_after: (!args.pause_after.is_empty())
                 .then(|| args.pause_after.iter().filter_map(|pause| pause.phase()).collect()),
+            attempts: None,
+            jobs: None,
         }
     }
 }
 
-/// Nothing says what to build. A request behind `--context` was taken for one more path: the error has it in its place.
+/// The brief is missing. A request after `--context` was read as a path; the error suggests the
+/// right order.
 fn nothing_to_build(folder: &Path, context: &[PathBuf]) -> Failure {
     let quoted = |word: &Path| shell_word(&word.to_string_lossy()).into_owned();
-    let words = |paths: &[PathBuf]| paths.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(" ");
-    let failure = Failure::usage("nothing says what to build");
+    let words =
+        |paths: &[PathBuf]| paths.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(" ");
+    let failure = Failure::usage("no brief: say what to build");
     match context.split_last() {
         None => failure
             .evidence("a request in your own words, --spec FILE, --task FILE, or --issue ID with --lld FILE")
             .next("redgreen run \"<what to build>\""),
         Some((last, paths)) if !paths.is_empty() && !folder.join(last).exists() => failure
-            .evidence(format!("every word after --context is read as a path, {} too", quoted(last)))
+            .evidence(format!("every word after --context is read as a path, including {}", quoted(last)))
             .next(format!("redgreen run {} --context {}", quoted(last), words(paths))),
         Some(_) => failure
-            .evidence("--context only says what agents are shown")
+            .evidence("--context only selects the files that agents see")
             .next(format!("redgreen run \"<what to build>\" --context {}", words(context))),
     }
 }
 
-/// To whom what is sent, and what the fence leaves open: before the first run, and where the settings open more.
+/// What is sent to whom, and what the sandbox allows: before the first run, and if the settings
+/// allow more.
 fn say_what_agents_see(desk: &Desk, project: &Project, team: &Team) {
     let is_first = project.store.latest().is_none();
     let agent = &project.file.agent;
@@ -237,18 +278,21 @@ fn say_what_agents_see(desk: &Desk, project: &Project, team: &Team) {
     }
 }
 
-/// What a careful user wants to know before anything starts.
+/// Facts for careful users before anything starts.
 fn say_what_is_left_alone(desk: &Desk, project: &Project) -> Result<()> {
     let dirty = project.git.dirty_count()?;
     let count = dirty.staged + dirty.unstaged + dirty.untracked;
     if count > 0 {
         let changes = view::count(count, "uncommitted change");
-        let stay = if count == 1 { "stays as it is and is" } else { "stay as they are and are" };
-        desk.printer.talk(&view::notice_line(&format!("{changes} in your checkout {stay} not part of this run")));
+        let stay = if count == 1 { "stays unchanged and is" } else { "stay unchanged and are" };
+        desk.printer.talk(&view::notice_line(&format!(
+            "{changes} in your checkout {stay} not part of this run"
+        )));
     }
     if project.git.is_shallow() {
         desk.printer.talk(&view::notice_line(
-            "this clone is shallow; runs work, and `git fetch --unshallow` brings the rest of the history",
+            "this clone is shallow; runs work, and `git fetch --unshallow` fetches the rest of the \
+             history",
         ));
     }
     Ok(())

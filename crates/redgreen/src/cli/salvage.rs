@@ -65,7 +65,8 @@ impl Args {
             Act::List => {
                 let all = salvage::list(&project)?;
                 let mut text = String::new();
-                let width = all.salvages.iter().map(|item| item.name.len()).max().unwrap_or_default();
+                let width =
+                    all.salvages.iter().map(|item| item.name.len()).max().unwrap_or_default();
                 for item in &all.salvages {
                     // Writing to a String cannot fail.
                     writeln!(
@@ -78,8 +79,11 @@ impl Args {
                     .ok();
                 }
                 match all.salvages.first() {
-                    Some(first) => text.push_str(&view::next_line(&format!("redgreen salvage show {}", first.name))),
-                    None => text.push_str("nothing is set aside here\n"),
+                    Some(first) => text.push_str(&view::next_line(&format!(
+                        "redgreen salvage show {}",
+                        first.name
+                    ))),
+                    None => text.push_str("nothing is set aside\n"),
                 }
                 desk.printer.answer(&text, &all);
             }
@@ -95,13 +99,23 @@ impl Args {
             Act::Restore { name, branch } => {
                 let (item, branch) = salvage::restore(&project, &name, branch.as_deref())?;
                 let next = view::next_line(&format!("git log -p {}", shell_word(&branch)));
-                let text = format!("{} is on branch {}\n{next}", view::name(&item.name), view::name(&branch));
-                desk.printer.answer(&text, &Done { version: 1, salvage: item, branch: Some(branch.to_string()) });
+                let text = format!(
+                    "restored {} to branch {}\n{next}",
+                    view::name(&item.name),
+                    view::name(&branch)
+                );
+                desk.printer.answer(
+                    &text,
+                    &Done { version: 1, salvage: item, branch: Some(branch.to_string()) },
+                );
             }
             Act::Drop { name } => {
                 let item = salvage::drop(&project, &name)?;
-                let text =
-                    format!("{} is gone; until git collects it: git show {}\n", view::name(&item.name), item.commit);
+                let text = format!(
+                    "dropped {}; until git removes it: git show {}\n",
+                    view::name(&item.name),
+                    item.commit
+                );
                 desk.printer.answer(&text, &Done { version: 1, salvage: item, branch: None });
             }
         }
@@ -112,16 +126,21 @@ impl Args {
 fn shown(changes: &Changes) -> String {
     const FILES_MAX: usize = 30;
     let item = &changes.salvage;
-    let count = |lines: Option<u64>| lines.map_or_else(|| "-".to_owned(), |lines| lines.to_string());
-    let row =
-        |file: &Lines| format!("+{:<5} -{:<5} {}", count(file.added), count(file.removed), view::name(&file.path));
+    let count =
+        |lines: Option<u64>| lines.map_or_else(|| "-".to_owned(), |lines| lines.to_string());
+    let row = |file: &Lines| {
+        format!("+{:<5} -{:<5} {}", count(file.added), count(file.removed), view::name(&file.path))
+    };
     let mut files: Vec<String> = changes.files.iter().take(FILES_MAX).map(row).collect();
     if changes.files.len() > FILES_MAX {
         files.push(format!("and {}", view::count(changes.files.len() - FILES_MAX, "more file")));
     }
     let files = files.join("\n");
     let date = view::date(item.date);
-    let next = format!("redgreen salvage diff {0}\nredgreen salvage restore {0} --branch <name>", item.name);
+    let next = format!(
+        "redgreen salvage diff {0}\nredgreen salvage restore {0} --branch <name>",
+        item.name
+    );
     let rows = [
         ("why", kept(&item.why)),
         ("date", &date),
@@ -129,24 +148,24 @@ fn shown(changes: &Changes) -> String {
         ("base", &changes.base),
         ("files", &files),
     ];
-    let request = changes.request.as_deref().unwrap_or("of a run that is not known here");
+    let request = changes.request.as_deref().unwrap_or("of an unknown run");
     format!("{}{}", view::title(&item.name, request), view::block(&rows, &next))
 }
 
-/// Why something was set aside, for a person.
+/// Why something was set aside, for people.
 fn kept(why: &str) -> &str {
     match why {
-        "gave-up" => "what the last try of a phase had written",
-        "rolled-back" => "what was rolled back",
-        "interrupted" => "what an interrupted turn had written",
-        "aborted" => "the commits of a run that was aborted",
-        "undone" => "a merge that was taken back",
-        "squashed" => "the commits that `approve --squash` made one commit of",
-        "human" => "what a person wrote and nobody judged, before an agent went on",
-        "before-your-commits" => "what was under way when you added commits to the run's branch",
-        "branch-moved" => "the commits that the run's branch was moved to while an agent worked",
-        "left-behind" => "files in a worktree of a run that is not there any more",
-        "deleted" => "work of the run that no branch had any more",
+        "gave-up" => "the last attempt of a phase",
+        "rolled-back" => "work that was rolled back",
+        "interrupted" => "work of an interrupted turn",
+        "aborted" => "the commits of an aborted run",
+        "undone" => "an undone merge",
+        "squashed" => "the commits that `approve --squash` squashed",
+        "human" => "manual changes that were not judged before an agent continued",
+        "before-your-commits" => "unfinished work when you added commits to the run's branch",
+        "branch-moved" => "the commits that the run's branch pointed to after an agent moved it",
+        "left-behind" => "files in the worktree of a run that no longer exists",
+        "deleted" => "work of the run that was no longer on any branch",
         other => other,
     }
 }

@@ -3,41 +3,52 @@
 use anyhow::Result;
 
 use super::Desk;
+use super::queue::QueueArgs;
 use crate::failure::Code;
 use crate::ops;
-use crate::ops::say::Told;
+use crate::ops::say::SentMessage;
 use crate::view;
 
 /// Send a message to the agents of a run; they get it with their next turn
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen say \"use a dataclass\"\n  redgreen say k3x9 \"use a dataclass\"")]
+#[command(
+    after_help = "Examples:\n  redgreen say \"use a dataclass\"\n  redgreen say k3x9 \"use a dataclass\""
+)]
 pub(super) struct Args {
-    /// The run [default: the only open one], and the words
+    /// The run [default: the only open one] or a job of the queue, and the words
     #[arg(value_names = ["RUN", "WORDS"], num_args = 1..=2, required = true)]
     words: Vec<String>,
+    #[command(flatten)]
+    queue: QueueArgs,
 }
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let (run, words) = run_and_words(&self.words);
+        if let Some(queue) = self.queue.of_job(desk, run)? {
+            let status = ops::fleet::say(&queue, run.unwrap_or_default(), words)?;
+            desk.printer
+                .answer(&format!("job {} gets the message at its next turn\n", status.id), &status);
+            return Ok(Code::Done);
+        }
         let told = ops::say::say(&desk.project()?, run, words)?;
         desk.printer.answer(&answer(&told), &told);
         Ok(Code::Done)
     }
 }
 
-/// What was said, and when it is heard.
-pub(super) fn answer(told: &Told) -> String {
+/// The message, and when the agents get it.
+pub(super) fn answer(told: &SentMessage) -> String {
     let id = told.run.tail();
     let (when, next) = match told.at_work {
         true => ("at its next turn", format!("redgreen watch {id}")),
-        false => ("when it goes on", format!("redgreen resume {id}")),
+        false => ("when it resumes", format!("redgreen resume {id}")),
     };
     let words = view::sentence(&told.message, 0, "  ");
-    format!("run {} is told {when}:\n  {words}\n{}", told.run, view::next_line(&next))
+    format!("run {} gets the message {when}:\n  {words}\n{}", told.run, view::next_line(&next))
 }
 
-/// The words come last; what comes before names the run.
+/// The last word is the message; an earlier one names the run.
 pub(super) fn run_and_words(words: &[String]) -> (Option<&str>, &str) {
     match words {
         [run, words, ..] => (Some(run), words),

@@ -16,8 +16,8 @@ use crate::view;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  \
                         redgreen session start \"add roman numerals\"\n  \
-                        redgreen session check             judge the files as they are: RED, GREEN or REFACTOR\n  \
-                        redgreen session check --commit    and commit what is accepted\n  \
+                        redgreen session check             judge the current files: RED, GREEN or \
+                        REFACTOR\n  redgreen session check --commit    and commit if accepted\n  \
                         redgreen session dispute \"4 is IV, not IIII\" --test tests/test_roman.py::test_four\n  \
                         redgreen session end\n\n\
                         Exit codes: 0 accepted, 1 refused, 3 undecided or disputed")]
@@ -37,7 +37,8 @@ enum Act {
     Status,
     /// Judge the files in the checkout; the phase follows from what changed
     Check {
-        /// Commit the accepted step with the prefix of its phase; only files that changed since the last step
+        /// Commit the accepted step with the prefix of its phase; only files that changed since the
+        /// last step
         #[arg(long)]
         commit: bool,
         /// The commit subject [default: the first line of the brief]
@@ -78,19 +79,26 @@ impl Args {
         match self.act {
             Act::Start { brief } => {
                 let status = session::start(&desk.trusted_project()?, &brief.unwrap_or_default())?;
-                let head = format!("session {} begins; the files as they are count as accepted", status.id);
+                let head =
+                    format!("session {} started; the current files count as accepted", status.id);
                 told(desk, &head, &status);
                 Ok(Code::Done)
             }
             Act::Status => {
                 let project = desk.project()?;
                 let status = session::status(&project)?;
-                let head = format!("session {}  cycle {}, {}", status.id, status.cycle, status.standing);
+                let head =
+                    format!("session {}  cycle {}, {}", status.id, status.cycle, status.standing);
                 let mut text = with_rows(&head, &status);
-                for (name, words) in
-                    session::disputed_texts(&project, &status)?.iter().filter(|_| status.dispute.is_some())
+                for (name, words) in session::disputed_texts(&project, &status)?
+                    .iter()
+                    .filter(|_| status.dispute.is_some())
                 {
-                    text.push_str(&format!("\n{}\n{}\n", view::name(name), view::clip(words, TEXT_LINES_MAX)));
+                    text.push_str(&format!(
+                        "\n{}\n{}\n",
+                        view::name(name),
+                        view::clip(words, TEXT_LINES_MAX)
+                    ));
                 }
                 desk.printer.answer(&text, &status);
                 Ok(if status.dispute.is_some() { Code::Human } else { Code::Done })
@@ -107,12 +115,15 @@ impl Args {
             }
             Act::Undo => {
                 let undone = session::undo(&desk.project()?)?;
-                desk.printer.answer(&undone_words(&format!("{} is taken back", undone.phase), &undone), &undone);
+                desk.printer.answer(
+                    &undone_words(&format!("{} is undone", undone.phase), &undone),
+                    &undone,
+                );
                 Ok(Code::Done)
             }
             Act::Dispute { why, test } => {
                 let status = session::dispute(&desk.project()?, &why, test.as_deref())?;
-                told(desk, "disputed; nothing is judged until a human has decided", &status);
+                told(desk, "disputed; nothing is judged until a human decides", &status);
                 Ok(Code::Human)
             }
             Act::Resolve { resolution } => {
@@ -127,21 +138,25 @@ impl Args {
     }
 }
 
-/// Only a person decides: what disputes a test is not to decide about it.
+/// Only a person may decide. The agent that disputes a test must not.
 fn resolve(desk: &Desk, resolution: Resolution) -> Result<Code> {
     let project = desk.project()?;
     let status = session::status(&project)?;
     if !is_person() {
-        return Err(Failure::usage("a person decides about a disputed test, at a terminal")
+        return Err(Failure::usage("only a person at a terminal can resolve a disputed test")
             .next("redgreen session status")
             .into());
     }
     if let Some(dispute) = &status.dispute {
         let test = dispute.test.as_deref().unwrap_or("a test");
-        desk.printer.talk(&format!("{} is disputed: {}\n", view::name(test), view::name(&dispute.why)));
+        desk.printer.talk(&format!(
+            "{} is disputed: {}\n",
+            view::name(test),
+            view::name(&dispute.why)
+        ));
         let question = match resolution {
-            Resolution::Keep => "does the test stand?",
-            Resolution::Drop => "is the test wrong, and its RED taken back?",
+            Resolution::Keep => "keep the test?",
+            Resolution::Drop => "drop the test and undo its RED?",
         };
         if !desk.agrees(question)? {
             return Ok(Code::No);
@@ -149,8 +164,8 @@ fn resolve(desk: &Desk, resolution: Resolution) -> Result<Code> {
     }
     let undone = session::resolve(&project, resolution)?;
     let head = match resolution {
-        Resolution::Keep => "the test stands",
-        Resolution::Drop => "the test is dropped: its RED is taken back, and it may be changed",
+        Resolution::Keep => "the test is kept",
+        Resolution::Drop => "the test is dropped: its RED is undone, and you may change it",
     };
     desk.printer.answer(&undone_words(head, &undone), &undone);
     Ok(Code::Done)
@@ -168,25 +183,29 @@ fn end(desk: &Desk, unproven: bool) -> Result<Code> {
     Ok(Code::Done)
 }
 
-/// Work that nothing proves is not left by accident.
+/// Prevents ending a session with unproven work by accident.
 fn confirm_end(desk: &Desk, project: &Project, unproven: bool) -> Result<()> {
-    // One that cannot be read is ended without a question.
+    // An unreadable session ends without a question.
     let Ok(status) = session::status(project) else { return Ok(()) };
     if unproven || status.standing == "proven" {
         return Ok(());
     }
-    let what = format!("the work of this session is {}", status.standing);
+    let what = format!("the work in this session is {}", status.standing);
     if is_person() && desk.agrees(&format!("{what}; end it?"))? {
         return Ok(());
     }
     let failure = Failure::usage(format!("{what}, so it was not ended"));
-    let failure = status.changed.iter().take(FILES_MAX).fold(failure, |failure, path| failure.evidence(path.clone()));
+    let failure = status
+        .changed
+        .iter()
+        .take(FILES_MAX)
+        .fold(failure, |failure, path| failure.evidence(path.clone()));
     Err(failure.next("redgreen session check, or: redgreen session end --unproven").into())
 }
 
-/// So much of a disputed test is shown.
+/// The maximum number of lines of a disputed test.
 const TEXT_LINES_MAX: usize = 60;
-/// So many files are named.
+/// The maximum number of files to list.
 const FILES_MAX: usize = 8;
 
 fn told(desk: &Desk, head: &str, status: &Status) {
@@ -204,10 +223,9 @@ fn with_rows(head: &str, status: &Status) -> String {
         Some(test) => format!("{test}: {}", dispute.why),
         None => dispute.why.clone(),
     });
-    let last = status
-        .last
-        .as_ref()
-        .map_or_else(String::new, |last| format!("{} {}: {}", last.phase, word(last.decision), last.codes.join(", ")));
+    let last = status.last.as_ref().map_or_else(String::new, |last| {
+        format!("{} {}: {}", last.phase, word(last.decision), last.codes.join(", "))
+    });
     let rows = [
         ("brief", status.brief.clone()),
         ("changed", changed.join("\n")),
@@ -215,7 +233,8 @@ fn with_rows(head: &str, status: &Status) -> String {
         ("dispute", dispute),
         ("last", last),
     ];
-    let rows: Vec<(&str, &str)> = rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let rows: Vec<(&str, &str)> =
+        rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
     format!("{head}\n{}", view::block(&rows, &status.next))
 }
 
@@ -227,8 +246,12 @@ fn checked_words(checked: &Checked, explain: bool) -> String {
         };
         return with_rows(head, &checked.session);
     };
-    let reasons: Vec<String> = judgement.reasons.iter().map(|told| reason_line(&told.reason)).collect();
-    let counts = format!("{}: {} passed, {} failed", judgement.ran, judgement.counts.passed, judgement.counts.failed);
+    let reasons: Vec<String> =
+        judgement.reasons.iter().map(|told| reason_line(&told.reason)).collect();
+    let counts = format!(
+        "{}: {} passed, {} failed",
+        judgement.ran, judgement.counts.passed, judgement.counts.failed
+    );
     let tried = if explain { view::experiments(&judgement.experiments) } else { String::new() };
     let commit = checked.commit.as_ref().map_or_else(String::new, ToString::to_string);
     let rows = [
@@ -238,7 +261,8 @@ fn checked_words(checked: &Checked, explain: bool) -> String {
         ("tried", tried),
         ("commit", commit),
     ];
-    let rows: Vec<(&str, &str)> = rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let rows: Vec<(&str, &str)> =
+        rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let next = match judgement.verdict {
         Decision::Accepted => checked.session.next.clone(),
         Decision::Refused | Decision::Undecided => {
@@ -251,7 +275,7 @@ fn checked_words(checked: &Checked, explain: bool) -> String {
 
 fn undone_words(head: &str, undone: &Undone) -> String {
     let files = match &undone.files {
-        Some(command) => format!("they stay as they are; to put them back: {command}"),
+        Some(command) => format!("unchanged; to restore them: {command}"),
         None => String::new(),
     };
     format!("{head}\n{}", view::block(&[("files", &files)], &undone.session.next))
@@ -261,10 +285,21 @@ fn ended_words(ended: &Ended) -> String {
     let phases: Vec<String> = ended.steps.iter().map(|step| step.phase.to_string()).collect();
     let rows = [
         ("accepted", if phases.is_empty() { "nothing".to_owned() } else { phases.join(", ") }),
-        ("unproven", if ended.standing == "proven" { String::new() } else { ended.changed.join("\n") }),
-        ("kept", ended.salvage.as_ref().map_or_else(String::new, |name| format!("redgreen salvage show {name}"))),
+        (
+            "unproven",
+            if ended.standing == "proven" { String::new() } else { ended.changed.join("\n") },
+        ),
+        (
+            "kept",
+            ended
+                .salvage
+                .as_ref()
+                .map_or_else(String::new, |name| format!("redgreen salvage show {name}")),
+        ),
     ];
-    let rows: Vec<(&str, &str)> = rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let id = ended.id.as_ref().map_or_else(|| "the session".to_owned(), |id| format!("session {id}"));
-    format!("{id} is over; its work is {}\n{}", ended.standing, view::block(&rows, "git status"))
+    let rows: Vec<(&str, &str)> =
+        rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let id =
+        ended.id.as_ref().map_or_else(|| "the session".to_owned(), |id| format!("session {id}"));
+    format!("{id} ended; its work is {}\n{}", ended.standing, view::block(&rows, "git status"))
 }

@@ -10,10 +10,10 @@ use crate::ops;
 use crate::ops::status::{self, Overview, Unreadable};
 use crate::view;
 
-/// How much of a long reason is shown; `redgreen why` has the rest.
+/// The number of lines of a long reason. `redgreen why` shows the rest.
 const STATE_LINES_MAX: usize = 4;
 
-/// Words of the user that are shown; `--json` has all.
+/// The number of messages of the user to show. `--json` has all.
 const MESSAGES_MAX: usize = 3;
 
 /// Show open runs and the last run
@@ -31,7 +31,10 @@ impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
         let status = status::status(&desk.project()?, self.run.as_deref(), self.all)?;
         let text = if status.runs.is_empty() && status.unreadable.is_empty() {
-            format!("no run yet\n{}", view::next_line(&format!("{}, or see it work: redgreen demo", ops::BEGIN)))
+            format!(
+                "no run yet\n{}",
+                view::next_line(&format!("{}, or see it work: redgreen demo", ops::BEGIN))
+            )
         } else {
             let runs = status.runs.iter().map(one);
             runs.chain(status.unreadable.iter().map(unread)).collect::<Vec<_>>().join("\n")
@@ -41,7 +44,7 @@ impl Args {
     }
 }
 
-/// The rows that say where a run stands.
+/// The rows about the state of a run.
 pub(super) fn rows(run: &Overview) -> Vec<(&'static str, String)> {
     let done = run.completed_tests.len();
     let all = done + run.pending_tests.len();
@@ -59,17 +62,26 @@ pub(super) fn rows(run: &Overview) -> Vec<(&'static str, String)> {
     let state = match (&run.outcome, run.at_work) {
         (_, true) => "at work".to_owned(),
         (Some(outcome), false) => view::clip(&view::outcome(outcome), STATE_LINES_MAX),
-        (None, false) => "stopped in the middle; nothing is lost".to_owned(),
+        (None, false) => "stopped early; nothing is lost".to_owned(),
     };
     vec![
         ("phase", phase),
-        ("test", run.current_test.as_ref().map_or_else(String::new, |test| view::brief(&test.description))),
+        (
+            "test",
+            run.current_test
+                .as_ref()
+                .map_or_else(String::new, |test| view::brief(&test.description)),
+        ),
         ("withheld", withheld(run)),
         ("state", state),
         ("you said", said(run)),
         (
             "plan",
-            if run.plan_edited { "edited by you; the next planning begins with it".to_owned() } else { String::new() },
+            if run.plan_edited {
+                "edited by you; used by the next PLAN".to_owned()
+            } else {
+                String::new()
+            },
         ),
         ("branch", branch(run)),
         ("spent", view::cost(&run.spent)),
@@ -82,19 +94,23 @@ fn withheld(run: &Overview) -> String {
     match (run.tests_withheld, run.tests_joined) {
         (0, 0) => String::new(),
         (now, 0) => format!("{} until GREEN is accepted", tests(now)),
-        (0, before) => format!("{} of accepted cycles, part of the tests now", tests(before)),
-        (now, before) => format!("{} until GREEN is accepted; {} of earlier cycles", tests(now), tests(before)),
+        (0, before) => format!("{} of accepted cycles, now part of the test suite", tests(before)),
+        (now, before) => {
+            format!("{} until GREEN is accepted; {} of earlier cycles", tests(now), tests(before))
+        }
     }
 }
 
-/// The newest words of the user, and whether any wait.
+/// The newest messages of the user, and whether any wait.
 fn said(run: &Overview) -> String {
-    let newest = run.messages.iter().rev().take(MESSAGES_MAX).rev().map(|message| view::brief(message));
-    let unread = (run.unread > 0).then(|| format!("({} for the next turn)", view::count(run.unread, "message")));
+    let newest =
+        run.messages.iter().rev().take(MESSAGES_MAX).rev().map(|message| view::brief(message));
+    let unread = (run.unread > 0)
+        .then(|| format!("({} for the next turn)", view::count(run.unread, "message")));
     newest.chain(unread).collect::<Vec<_>>().join("\n")
 }
 
-/// A run that is over has no branch of its own any more.
+/// A run that is over has no branch any more.
 fn branch(run: &Overview) -> String {
     match &run.outcome {
         Some(Outcome::Merged) => format!("merged into {}", run.target),
@@ -110,7 +126,11 @@ fn one(run: &Overview) -> String {
 }
 
 fn unread(run: &Unreadable) -> String {
-    let why = std::iter::once(&run.message).chain(&run.evidence).map(String::as_str).collect::<Vec<_>>().join("\n");
+    let why = std::iter::once(&run.message)
+        .chain(&run.evidence)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join("\n");
     let title = view::title(&run.id, "cannot be read");
     format!("{title}{}", view::block(&[("state", &why)], run.next.as_deref().unwrap_or_default()))
 }

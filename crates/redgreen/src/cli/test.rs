@@ -14,25 +14,25 @@ use crate::failure::Code;
 use crate::ops::test::{self, Covered, Tested};
 use crate::view::{self, BAD, DOUBT, GOOD, QUIET, STRONG, paint};
 
-/// More failures than this are of no use on one screen.
+/// The maximum number of failures on one screen.
 const FAILURES_MAX: usize = 20;
 const MESSAGE_LINES_MAX: usize = 12;
 const SLOWEST_MAX: usize = 3;
-/// A test that takes less is not worth naming.
+/// A faster test is not listed as slow.
 const SLOW_MS: f64 = 100.0;
 const UNCOVERED_MAX: usize = 5;
-/// Kept of what a runner printed when it says nothing else.
+/// The number of output lines to show if a runner reports nothing else.
 const TAIL_LINES_MAX: usize = 15;
 
 /// Run the tests in this checkout and print a summary
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  \
-                        redgreen test                                 all of them\n  \
-                        redgreen test tests/test_calc.py              those of a file or a folder\n  \
-                        redgreen test tests/test_calc.py::test_adds   one, by the id a summary shows\n  \
-                        redgreen test --junit report.xml              for a program that reads JUnit\n\n\
-                        Exit codes: 0 all passed, 1 something failed, 2 nothing matched, 4 could not run, \
-                        130 interrupted")]
+                        redgreen test                                 all tests\n  \
+                        redgreen test tests/test_calc.py              the tests in a file or \
+                        folder\n  redgreen test tests/test_calc.py::test_adds   one test, by its \
+                        id\n  redgreen test --junit report.xml              write a JUnit \
+                        report\n\nExit codes: 0 all passed, 1 something failed, 2 nothing \
+                        matched, 4 could not run, 130 interrupted")]
 pub(super) struct Args {
     /// Test ids, files or folders [default: all tests]
     #[arg(value_name = "TEST")]
@@ -61,9 +61,15 @@ impl Args {
         if self.list {
             let listed = tests.list()?;
             for name in &listed.unlisted {
-                desk.printer.talk(&format!("{} named no tests; run them to see their names\n", view::name(name)));
+                desk.printer.talk(&format!(
+                    "{} lists no tests; run them to see their names\n",
+                    view::name(name)
+                ));
             }
-            desk.printer.answer(&listed.tests.iter().map(|id| format!("{}\n", name(id))).collect::<String>(), &listed);
+            desk.printer.answer(
+                &listed.tests.iter().map(|id| format!("{}\n", name(id))).collect::<String>(),
+                &listed,
+            );
             return Ok(Code::Done);
         }
         desk.printer.talk(&paint(QUIET, &format!("running {}\n", tests.suite.describe())));
@@ -76,7 +82,7 @@ impl Args {
         let detail = if self.verbose { Detail::Everything } else { Detail::Screenful };
         let mut text = summary(&tested, detail);
         if self.coverage && tested.coverage.is_none() {
-            text.insert_str(0, "coverage is unknown: nothing here could measure it\n");
+            text.insert_str(0, "coverage is unknown: no coverage tool found\n");
         }
         desk.printer.answer(&text, &tested);
         Ok(tested.code())
@@ -89,7 +95,7 @@ enum Detail {
     Everything,
 }
 
-/// Failures first, then what else is worth knowing, and the counts last.
+/// Failures first, then other facts, and the counts last.
 fn summary(tested: &Tested, detail: Detail) -> String {
     let report = &tested.report;
     let mut text = String::new();
@@ -97,9 +103,10 @@ fn summary(tested: &Tested, detail: Detail) -> String {
         text.push_str(&load_error(error));
     }
     for message in &report.errors_outside {
-        text.push_str(&item("error", "outside every test", "", message));
+        text.push_str(&item("error", "outside of all tests", "", message));
     }
-    let failures: Vec<&Test> = report.tests.iter().filter(|test| test.status.is_failure()).collect();
+    let failures: Vec<&Test> =
+        report.tests.iter().filter(|test| test.status.is_failure()).collect();
     let shown = if detail == Detail::Everything { failures.len() } else { FAILURES_MAX };
     for test in failures.iter().take(shown) {
         let place = place(test.file.as_deref(), test.line);
@@ -110,7 +117,12 @@ fn summary(tested: &Tested, detail: Detail) -> String {
         text.push_str(&item(word(test.status), &test.id, &place, message));
     }
     if failures.len() > shown {
-        writeln!(text, "and {}: redgreen test --verbose\n", view::count(failures.len() - shown, "more failure")).ok();
+        writeln!(
+            text,
+            "and {}: redgreen test --verbose\n",
+            view::count(failures.len() - shown, "more failure")
+        )
+        .ok();
     }
     if text.is_empty() && tested.code() != Code::Done {
         text.push_str(&item("error", &unexplained(report), "", &report.output_tail));
@@ -121,19 +133,26 @@ fn summary(tested: &Tested, detail: Detail) -> String {
         ("note", report.flags.iter().map(|flag| flag.words()).collect::<Vec<_>>().join("\n")),
     ];
     rows.push(("coverage", tested.coverage.as_ref().map(coverage).unwrap_or_default()));
-    rows.push(("ran", format!("{} ({}, {})", commands(report), report.exit, seconds(report.wall_ms))));
+    rows.push((
+        "ran",
+        format!("{} ({}, {})", commands(report), report.exit, seconds(report.wall_ms)),
+    ));
     let rows: Vec<_> = rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
     text.push_str(&view::block(&rows, ""));
     text.push_str(&closing(tested));
-    // What has no tests by name cannot run one of them.
+    // A framework without test names cannot run a single test.
     if let Some(first) = failures.first().filter(|test| !test.id.starts_with(EXIT_CODE_ONLY)) {
-        text.push_str(&view::next_line(&format!("redgreen test {}", shell_word(&without_colours(&first.id)))));
+        text.push_str(&view::next_line(&format!(
+            "redgreen test {}",
+            shell_word(&without_colours(&first.id))
+        )));
     }
     text
 }
 
 fn item(word: &str, name: &str, place: &str, message: &str) -> String {
-    let mut text = format!("{} {}\n", paint(BAD, &format!("{word:<7}")), paint(STRONG, &self::name(name)));
+    let mut text =
+        format!("{} {}\n", paint(BAD, &format!("{word:<7}")), paint(STRONG, &self::name(name)));
     if !place.is_empty() {
         writeln!(text, "  {}", paint(QUIET, &self::name(place))).ok();
     }
@@ -147,12 +166,17 @@ fn item(word: &str, name: &str, place: &str, message: &str) -> String {
 
 fn load_error(error: &LoadError) -> String {
     let file = error.file.as_deref().unwrap_or("the build");
-    item("error", &format!("{file} could not be loaded"), &place(error.file.as_deref(), error.line), &error.message)
+    item(
+        "error",
+        &format!("{file} could not be loaded"),
+        &place(error.file.as_deref(), error.line),
+        &error.message,
+    )
 }
 
 fn unexplained(report: &Report) -> String {
     match report.outcome {
-        Outcome::NoTests => "there is no test here".to_owned(),
+        Outcome::NoTests => "no tests found".to_owned(),
         Outcome::TimedOut => "the time limit was reached: redgreen test --timeout S".to_owned(),
         Outcome::UsageError => format!("{} could not start", report.command),
         Outcome::Passed
@@ -160,7 +184,9 @@ fn unexplained(report: &Report) -> String {
         | Outcome::Errored
         | Outcome::Skipped
         | Outcome::DidNotCompile
-        | Outcome::Crashed => format!("{} did not come to its end ({})", report.command, report.exit),
+        | Outcome::Crashed => {
+            format!("{} did not finish ({})", report.command, report.exit)
+        }
     }
 }
 
@@ -192,7 +218,8 @@ fn slowest(report: &Report) -> String {
     let timed = report.tests.iter().filter_map(|test| Some((test.duration_ms?, test)));
     let mut slow: Vec<(f64, &Test)> = timed.filter(|(time, _)| *time >= SLOW_MS).collect();
     slow.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    let line = |(time, test): &(f64, &Test)| format!("{:>6.2} s  {}", time / 1000.0, name(&test.id));
+    let line =
+        |(time, test): &(f64, &Test)| format!("{:>6.2} s  {}", time / 1000.0, name(&test.id));
     slow.iter().take(SLOWEST_MAX).map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -215,12 +242,12 @@ fn skipped(report: &Report, detail: Detail) -> String {
 fn coverage(covered: &Covered) -> String {
     let mut text = format!("{:.1} %, {} of {} lines", covered.percent, covered.hit, covered.lines);
     for file in covered.files.iter().filter(|file| file.hit < file.lines).take(UNCOVERED_MAX) {
-        write!(text, "\n{} lines out of reach in {}", file.lines - file.hit, name(&file.path)).ok();
+        write!(text, "\n{} lines not covered in {}", file.lines - file.hit, name(&file.path)).ok();
     }
     text
 }
 
-/// Several ids make several runs of one command; it is named once.
+/// Several ids run one command several times. It is listed once.
 fn commands(report: &Report) -> String {
     let mut commands: Vec<&str> = Vec::new();
     for command in report.command.split(" && ").filter(|command| !command.is_empty()) {
@@ -241,14 +268,21 @@ fn closing(tested: &Tested) -> String {
         (counts.passed, GOOD, format!("{} passed", counts.passed)),
         (counts.skipped, DOUBT, format!("{} skipped", counts.skipped)),
     ];
-    let mut told: Vec<String> =
-        parts.iter().filter(|(number, ..)| *number > 0).map(|(_, style, words)| paint(*style, words)).collect();
+    let mut told: Vec<String> = parts
+        .iter()
+        .filter(|(number, ..)| *number > 0)
+        .map(|(_, style, words)| paint(*style, words))
+        .collect();
     match tested.outcome {
         Outcome::Crashed => told.insert(0, paint(BAD, "crashed")),
         Outcome::TimedOut => told.insert(0, paint(BAD, "timed out")),
         Outcome::UsageError => told.insert(0, paint(BAD, "did not run")),
         Outcome::NoTests => told.insert(0, paint(BAD, "no tests")),
-        Outcome::Passed | Outcome::Failed | Outcome::Errored | Outcome::Skipped | Outcome::DidNotCompile => {}
+        Outcome::Passed
+        | Outcome::Failed
+        | Outcome::Errored
+        | Outcome::Skipped
+        | Outcome::DidNotCompile => {}
     }
     format!("{} in {}\n", told.join(", "), seconds(tested.report.wall_ms))
 }
@@ -257,12 +291,12 @@ fn seconds(milliseconds: u64) -> String {
     format!("{:.1} s", Duration::from_millis(milliseconds).as_secs_f64())
 }
 
-/// What a test or a runner says, without the colours it has on a terminal; whatever else is in it, the screen shows.
+/// The text of a test or runner without its terminal colours. The screen shows everything else.
 fn plain(text: &str) -> String {
     without_colours(text).into_owned()
 }
 
-/// The same of a name, which adds no line.
+/// The same for a name, on one line.
 fn name(text: &str) -> String {
     view::name(&without_colours(text)).into_owned()
 }

@@ -9,7 +9,9 @@ use crate::view;
 
 /// Allow the commands in this project's settings to run
 #[derive(clap::Args, Debug)]
-#[command(after_help = "Examples:\n  redgreen trust --show\n  redgreen trust\n  redgreen trust --revoke")]
+#[command(
+    after_help = "Examples:\n  redgreen trust --show\n  redgreen trust\n  redgreen trust --revoke"
+)]
 pub(super) struct Args {
     /// Only show the commands
     #[arg(long, conflicts_with = "revoke")]
@@ -35,12 +37,16 @@ impl Args {
 
 pub(super) fn words(trust: &Trust) -> String {
     if trust.commands.is_empty() {
-        return "this project names no commands\n".to_owned();
+        return "this project's settings contain no commands\n".to_owned();
     }
     let mut text = String::new();
     for command in &trust.commands {
         text.push_str(&format!("  {}  {}\n", view::name(&command.key), view::name(&command.line)));
     }
-    let word = if trust.trusted { view::paint(view::GOOD, "trusted") } else { view::paint(view::DOUBT, "not trusted") };
+    let word = if trust.trusted {
+        view::paint(view::GOOD, "trusted")
+    } else {
+        view::paint(view::DOUBT, "not trusted")
+    };
     format!("{text}{word}\n")
 }

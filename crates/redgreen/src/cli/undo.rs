@@ -10,8 +10,9 @@ use crate::view;
 
 /// Undo the last merge of `approve`; the run is open again
 ///
-/// The merge must be the last commit of the branch, and not pushed yet. Files that you changed since then stay as they
-/// are; if they conflict, nothing happens. `redgreen salvage` keeps the merge.
+/// The merge must be the last commit of the branch, and not pushed yet. Files that you changed
+/// since then stay as they are; if they conflict, nothing happens. `redgreen salvage` keeps the
+/// merge.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen undo\n  redgreen undo k3x9")]
 pub(super) struct Args {
@@ -21,10 +22,14 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let stopped = ops::undo::undo(&desk.clearing_project()?, self.run.as_deref(), &mut desk.watch())?;
+        let stopped =
+            ops::undo::undo(&desk.clearing_project()?, self.run.as_deref(), &mut desk.watch())?;
         let target = view::name(&stopped.state.run.target).into_owned();
-        desk.stopped_with(&stopped, &format!("undone: {target} is as it was, and the run waits for a human"));
-        // Asked to undo, it undid: that is a success of this command.
+        desk.stopped_with(
+            &stopped,
+            &format!("undone: {target} is restored, and the run waits for a human"),
+        );
+        // Undoing is what this command was asked for, so it succeeds.
         Ok(if stopped.outcome == Outcome::Waiting { Code::Done } else { stopped.code() })
     }
 }

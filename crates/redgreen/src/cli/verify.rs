@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use redgreen_core::proof::range::{Asked, typed};
+use redgreen_core::proof::range::{RangeSpec, typed};
 use redgreen_core::proof::{Proof, Shard, view};
 
 use super::Desk;
@@ -15,14 +15,15 @@ use crate::failure::{Code, Failure};
 use crate::foreign;
 use crate::ops::verify::{self, Question};
 
-/// Verify a pull request: its tests fail without its code and pass with it, and no other test is broken or weakened
+/// Verify a pull request: its tests fail without its code and pass with it, and no other test is
+/// broken or weakened
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  \
-                        redgreen verify                                   this branch, against the one it goes into\n  \
-                        redgreen verify main..topic\n  \
-                        redgreen verify --pr --sarif redgreen.sarif       in CI, on a forge's merge commit\n\n\
-                        The policy is [verify] of redgreen.toml as the base has it.\n\
-                        Exit codes: 0 proven, 1 refuted, 2 usage, 3 inconclusive, 70 a bug of ours")]
+                        redgreen verify                                   this branch, against \
+                        its target branch\n  redgreen verify main..topic\n  \
+                        redgreen verify --pr --sarif redgreen.sarif       in CI, on the merge \
+                        commit of a pull request\n\nThe policy is [verify] in redgreen.toml of \
+                        the base.\nExit codes: 0 proven, 1 refuted, 2 usage, 3 inconclusive, 70 bug in redgreen")]
 pub(super) struct Args {
     /// Commits: A..B, or a branch [default: the range from CI, or the current branch]
     #[arg(value_name = "RANGE")]
@@ -39,7 +40,8 @@ pub(super) struct Args {
     /// Merge the results of all shards
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["range", "pr", "shard"])]
     merge: Vec<PathBuf>,
-    /// The command that runs the tests, instead of the detected one
+    /// The command that runs the tests. A command that only has an exit code is used if no
+    /// framework is detected
     #[arg(long, value_name = "CMD")]
     test_command: Option<String>,
     /// Timeout for one run of the tests, in seconds
@@ -70,13 +72,18 @@ enum Commits {
 
 impl Args {
     pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let proof = if self.merge.is_empty() { self.prove(desk)? } else { verify::merge(&self.merge_files(desk))? };
+        let proof = if self.merge.is_empty() {
+            self.prove(desk)?
+        } else {
+            verify::merge(&self.merge_files(desk))?
+        };
         desk.printer.answer(&view::text(&proof), &proof);
         self.write(desk, &proof)?;
-        if config::ci_variable("GITHUB_ACTIONS").as_deref() == Some("true") && self.shard.is_none() {
+        if config::ci_variable("GITHUB_ACTIONS").as_deref() == Some("true") && self.shard.is_none()
+        {
             tell_github(desk, &proof)?;
         }
-        // A part proves nothing; that it was made is all there is to say.
+        // A part has no verdict, so a completed part succeeds.
         Ok(if self.shard.is_some() { Code::Done } else { verify::exit_code(&proof) })
     }
 
@@ -95,11 +102,11 @@ impl Args {
         proof
     }
 
-    fn asked(&self) -> Result<Option<Asked>> {
+    fn asked(&self) -> Result<Option<RangeSpec>> {
         let wrong = |fault: String| Failure::usage(fault).next("redgreen verify main..HEAD");
         match (&self.range, self.pr) {
             (Some(range), _) => Ok(Some(typed(range).map_err(wrong)?)),
-            (None, true) => Ok(Some(Asked::MergeOf("HEAD".to_owned()))),
+            (None, true) => Ok(Some(RangeSpec::MergeOf("HEAD".to_owned()))),
             (None, false) => Ok(verify::asked_by_ci()),
         }
     }
@@ -121,7 +128,8 @@ impl Args {
         for (path, write) in files {
             if let Some(path) = path.as_ref().map(|path| desk.folder.join(path)) {
                 foreign::write_named(&root, &path, write(proof).as_bytes()).map_err(|error| {
-                    Failure::usage(format!("{} cannot be written", path.display())).evidence(error.to_string())
+                    Failure::usage(format!("cannot write {}", path.display()))
+                        .evidence(error.to_string())
                 })?;
             }
         }
@@ -129,11 +137,15 @@ impl Args {
     }
 }
 
-/// The summary of the job, and marks on the lines of the pull request.
+/// Writes the job summary and the annotations of the pull request.
 fn tell_github(desk: &Desk, proof: &Proof) -> Result<()> {
     if let Some(path) = config::ci_variable("GITHUB_STEP_SUMMARY") {
         let act = || format!("add to {path}");
-        let mut file = OpenOptions::new().append(true).create(true).open(Path::new(&path)).with_context(act)?;
+        let mut file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(Path::new(&path))
+            .with_context(act)?;
         file.write_all(view::markdown(proof).as_bytes()).with_context(act)?;
     }
     if !desk.printer.json {

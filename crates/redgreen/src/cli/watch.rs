@@ -9,7 +9,7 @@ use crate::ops;
 /// Follow a run of another process until it stops
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:\n  redgreen watch\n  redgreen watch k3x9 --json\n\n\
-                        The exit code is that of the run: 3 when it waits for you.")]
+                        Exits with the exit code of the run: 3 when it waits for you.")]
 pub(super) struct Args {
     /// The run [default: the only open one, or the last one]
     run: Option<String>,

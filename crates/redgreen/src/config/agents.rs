@@ -1,19 +1,19 @@
-//! How to drive an agent that is a program of its own. The agents we know are rows of `agents.toml`; a project adds its
-//! own as `[agent.custom.<name>]`, with the same keys.
+//! How to drive an agent that is a separate program. Known agents are rows of `agents.toml`; a
+//! project adds its own as `[agent.custom.<name>]`, with the same keys.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
-use redgreen_core::hearing::Dialect;
+use redgreen_core::agent_output::Dialect;
 use serde::Deserialize;
 
-/// A row: everything there is to know about one program.
+/// Everything about one program.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Row {
-    /// What people call it.
+    /// The display name.
     #[serde(default)]
     pub title: String,
     pub command: Command,
@@ -21,69 +21,69 @@ pub struct Row {
     pub speaks: Speaks,
     #[serde(default)]
     pub prompt: PromptBy,
-    /// Words for a conversation that begins; `{session}` is an id of our own choice.
+    /// Arguments of a new conversation. `{session}` is an id of our choice.
     #[serde(default)]
     pub new: Vec<String>,
-    /// Words for one that goes on; with none, every turn begins a new one.
+    /// Arguments to continue a conversation. If empty, every turn begins a new one.
     #[serde(default)]
     pub resume: Vec<String>,
-    /// Words for a copy that goes on.
+    /// Arguments to continue a copy of a conversation.
     #[serde(default)]
     pub fork: Vec<String>,
-    /// Words for a model, where one is named: `{model}`.
+    /// Arguments to select a model: `{model}`.
     #[serde(default)]
     pub model: Vec<String>,
-    /// Words where our fence holds, or does not.
+    /// Arguments with and without our sandbox.
     #[serde(default)]
     pub fenced: Vec<String>,
     #[serde(default)]
     pub unfenced: Vec<String>,
-    /// Variables it may know beside those that every agent knows; `NAME*` stands for all that begin so.
+    /// Variables it may see in addition to the common ones. `NAME*` is a prefix.
     #[serde(default)]
     pub env: Vec<String>,
-    /// Hosts of its model: names, with `*` for one label or a part of it, or `host:port`. Those that its variables and
-    /// its copied settings name come by themselves.
+    /// Hosts of its model: names, with `*` for a label or a part of it, or `host:port`. Hosts in
+    /// its variables and copied settings are added automatically.
     #[serde(default)]
     pub hosts: Vec<String>,
-    /// More of them, where a variable is set.
+    /// More hosts if a variable is set.
     #[serde(default)]
     pub hosts_with: BTreeMap<String, Vec<String>>,
-    /// Variables it is given.
+    /// Variables to set.
     #[serde(default)]
     pub set: BTreeMap<String, String>,
-    /// Folders of its own in the user's home, which it may write to; made when they are missing.
+    /// Its own folders in the user's home, which it may write to. Created if missing.
     #[serde(default)]
     pub folders: Vec<String>,
-    /// Files of its own there; passed over when they are missing.
+    /// Its own files in the home. Ignored if missing.
     #[serde(default)]
     pub files: Vec<String>,
-    /// Variables by which the user moves one of these folders elsewhere.
+    /// Variables with which the user moves one of these folders.
     #[serde(default)]
     pub moved: BTreeMap<String, String>,
     #[serde(default)]
     pub home: Option<Home>,
-    /// It is offered to have us read and write files and run programs, where it speaks ACP.
-    #[serde(default = "yes")]
+    /// Whether it may use our file and terminal services over ACP.
+    #[serde(default = "default_true")]
     pub services: bool,
     /// The mode of an ACP session.
     #[serde(default)]
     pub mode: Option<String>,
-    /// What it leaves in the worktree's root, by the beginning of its name.
+    /// Prefixes of files that it leaves in the worktree's root.
     #[serde(default)]
     pub litter: Vec<String>,
-    /// What shows that somebody is logged in: one of these variables, or of these files in the home.
+    /// Evidence of a login: one of these variables or files in the home.
     #[serde(default)]
     pub login_env: Vec<String>,
     #[serde(default)]
     pub login_files: Vec<String>,
-    /// How to log in, for a person.
+    /// How to log in, for people.
     #[serde(default)]
     pub login: String,
     #[serde(default)]
     pub install: String,
 }
 
-/// A line for the shell, or words as they are.
+/// A shell command, or a list of arguments.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Command {
@@ -105,45 +105,53 @@ impl Default for Speaks {
     }
 }
 
-/// How it gets its orders.
+/// How it gets the prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PromptBy {
     #[default]
     Stdin,
-    /// The last word of its command line is a file with them.
+    /// As the path of a file in the last argument.
     File,
-    /// They are the last word themselves.
+    /// As the last argument.
     Argument,
 }
 
-/// A folder for its settings that is this run's alone, so that no turn changes the user's.
+/// A settings folder for this run, so that no turn changes the user's.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Home {
     pub variable: String,
-    /// The user's own, from the home folder.
+    /// The user's own folder, relative to the home.
     pub from: String,
-    /// Of that one: shared with the user, since a login is renewed in it.
+    /// Files shared with the user as links, because logins are renewed in them.
     #[serde(default)]
     pub link: Vec<String>,
-    /// Copied.
+    /// Copied files.
     #[serde(default)]
     pub copy: Vec<String>,
 }
 
 impl Row {
-    /// What a project asks its user for with an agent of its own, hosts aside: what is run with which words, and what of the
-    /// user's it knows.
-    pub fn wishes(&self) -> Vec<(&'static str, String)> {
-        let words = [&self.new, &self.resume, &self.fork, &self.model, &self.fenced, &self.unfenced];
-        let words = words.into_iter().filter(|words| !words.is_empty()).map(|words| words.join(" ")).collect();
+    /// What a project requests with its own agent, apart from hosts: the command with its
+    /// arguments, and the user's data it gets.
+    pub fn requests(&self) -> Vec<(&'static str, String)> {
+        let words =
+            [&self.new, &self.resume, &self.fork, &self.model, &self.fenced, &self.unfenced];
+        let words = words
+            .into_iter()
+            .filter(|words| !words.is_empty())
+            .map(|words| words.join(" "))
+            .collect();
         let set = self.set.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        // The variable decides where it is set, so that a harmless folder is not all that its user reads of.
+        // Show both, because the variable overrides the folder: the user must not approve only a
+        // harmless folder.
         let place = |home: &Home, part: &str| {
-            format!("${0}/{part}, or ~/{1}/{part} where {0} is not set", home.variable, home.from)
+            format!("${0}/{part}, or ~/{1}/{part} if {0} is not set", home.variable, home.from)
         };
-        let of_home = |home: &Home| home.link.iter().chain(&home.copy).map(|part| place(home, part)).collect();
+        let of_home = |home: &Home| {
+            home.link.iter().chain(&home.copy).map(|part| place(home, part)).collect()
+        };
         let all: [(&'static str, Vec<String>); 7] = [
             ("agent.custom", vec![self.command.line()]),
             ("agent.custom words", words),
@@ -153,15 +161,17 @@ impl Row {
             ("agent.custom.files", self.files.clone()),
             ("agent.custom.home", self.home.as_ref().map(of_home).unwrap_or_default()),
         ];
-        all.into_iter().flat_map(|(key, values)| values.into_iter().map(move |value| (key, value))).collect()
+        all.into_iter()
+            .flat_map(|(key, values)| values.into_iter().map(move |value| (key, value)))
+            .collect()
     }
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
-/// Whether a variable is one of these: `NAME`, `NAME*` or `*NAME`.
+/// Whether a variable matches one of these: `NAME`, `NAME*` or `*NAME`.
 pub fn is_known(patterns: &[String], name: &str) -> bool {
     patterns.iter().any(|pattern| match (pattern.strip_suffix('*'), pattern.strip_prefix('*')) {
         (Some(start), _) => name.starts_with(start),
@@ -170,7 +180,7 @@ pub fn is_known(patterns: &[String], name: &str) -> bool {
     })
 }
 
-/// Folders of the home that the freedesktop rules have variables for.
+/// Folders of the home that the XDG specification has variables for.
 const XDG: [(&str, &str); 4] = [
     ("XDG_CONFIG_HOME", ".config"),
     ("XDG_DATA_HOME", ".local/share"),
@@ -178,26 +188,31 @@ const XDG: [(&str, &str); 4] = [
     ("XDG_CACHE_HOME", ".cache"),
 ];
 
-/// Where a folder or file of the program's own is: in the home, unless a variable moves it.
+/// The path of a folder or file of the program: in the home, unless a variable moves it.
 pub fn own_place(home: Option<&Path>, row: &Row, path: &str) -> Option<PathBuf> {
     moved(home, row, path, super::folder)
 }
 
-fn moved(home: Option<&Path>, row: &Row, path: &str, folder: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+fn moved(
+    home: Option<&Path>,
+    row: &Row,
+    path: &str,
+    folder: impl Fn(&str) -> Option<PathBuf>,
+) -> Option<PathBuf> {
     let own = row.moved.iter().map(|(variable, from)| (variable.as_str(), from.as_str()));
     let elsewhere = own.chain(XDG).find_map(|(variable, from)| {
         let rest = Path::new(path).strip_prefix(from).ok()?;
         Some(folder(variable)?.join(rest))
     });
-    // A path with an empty end would be a folder's, with a slash after it.
+    // Joining an empty path would add a trailing slash.
     elsewhere.map(|path| path.components().collect()).or_else(|| Some(home?.join(path)))
 }
 
-/// The table of agents as it is written.
+/// The source of the table of agents.
 const ROWS: &str = include_str!("../../agents.toml");
 
-/// The names of the agents we know, in order. Every start of the program needs them, for its help, and nothing else of the
-/// table.
+/// The names of the known agents, in order. Every start of redgreen needs them for its help, and
+/// nothing else of the table.
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&str> = ROWS
         .lines()
@@ -212,7 +227,7 @@ fn is_plain(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
-/// The agents we know, by name.
+/// The known agents by name.
 pub fn table() -> Result<&'static BTreeMap<String, Row>> {
     static TABLE: OnceLock<BTreeMap<String, Row>> = OnceLock::new();
     if let Some(known) = TABLE.get() {
@@ -223,7 +238,7 @@ pub fn table() -> Result<&'static BTreeMap<String, Row>> {
 }
 
 impl Command {
-    /// All of it, for a person to read.
+    /// The whole command, for people.
     pub fn line(&self) -> String {
         match self {
             Command::Line(line) => line.clone(),
@@ -233,7 +248,7 @@ impl Command {
 }
 
 impl Row {
-    /// Programs and files that its command names by whole paths.
+    /// Programs and files that the command names by absolute paths.
     pub fn named_files(&self) -> Vec<PathBuf> {
         let words: Vec<&str> = match &self.command {
             Command::Line(line) => line.split([' ', '\t', '\n', ';', '&', '|', '(', ')']).collect(),
@@ -243,7 +258,7 @@ impl Row {
         paths.filter(|path| path.is_absolute() && path.is_file()).collect()
     }
 
-    /// The program to look for on the PATH; none for a line of the shell.
+    /// The program to find on the PATH; `None` for a shell command.
     pub fn program(&self) -> Option<&str> {
         match &self.command {
             Command::Line(_) => None,
@@ -259,39 +274,46 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_are_those_of_the_table() {
+    fn names_match_the_table() {
         assert_eq!(names(), table().unwrap().keys().collect::<Vec<_>>());
     }
 
     #[test]
-    fn every_row_of_the_table_can_be_used() {
+    fn every_row_is_valid() {
         let table = table().unwrap();
         for (name, row) in table {
-            assert!(row.program().is_some() && !row.title.is_empty() && !row.install.is_empty(), "{name}");
+            assert!(
+                row.program().is_some() && !row.title.is_empty() && !row.install.is_empty(),
+                "{name}"
+            );
             assert!(!row.login.is_empty() && !row.env.is_empty(), "{name}");
             for host in row.hosts.iter().chain(row.hosts_with.values().flatten()) {
                 assert!(Entry::parse(host).is_some(), "{name}: {host}");
             }
             assert!(!row.hosts.is_empty(), "{name}");
             let chooses = row.new.iter().any(|word| word == "{session}");
-            let named = |words: &[String]| words.is_empty() || words.iter().any(|word| word == "{session}");
+            let named =
+                |words: &[String]| words.is_empty() || words.iter().any(|word| word == "{session}");
             assert!(named(&row.resume) && named(&row.fork), "{name}");
-            assert!(!chooses || !row.resume.is_empty(), "{name}: an id that nothing is done with");
+            assert!(!chooses || !row.resume.is_empty(), "{name}: the session id is not used");
         }
         assert!(table.len() >= 10, "{:?}", table.keys());
     }
 
     #[test]
-    fn a_project_names_an_agent_of_its_own_in_one_line() {
+    fn a_custom_agent_needs_one_line() {
         let row: Row = toml::from_str("command = \"my-agent --once\"\nprompt = \"file\"").unwrap();
-        assert_eq!((row.program(), row.prompt, row.speaks), (None, PromptBy::File, Speaks::default()));
+        assert_eq!(
+            (row.program(), row.prompt, row.speaks),
+            (None, PromptBy::File, Speaks::default())
+        );
         let row: Row = toml::from_str("command = [\"x\", \"acp\"]\nspeaks = \"acp\"").unwrap();
         assert_eq!((row.program(), row.speaks), (Some("x"), Speaks::Acp));
         assert!(toml::from_str::<Row>("command = \"x\"\nspeaks = \"klingon\"").is_err());
     }
 
     #[test]
-    fn what_is_its_own_is_where_the_user_moved_it() {
+    fn variables_move_folders_of_an_agent() {
         let row: Row = toml::from_str("command = \"x\"\nmoved = { X_HOME = \".x\" }").unwrap();
         let folder = |name: &str| match name {
             "X_HOME" => Some(PathBuf::from("/x")),

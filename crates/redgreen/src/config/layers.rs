@@ -1,35 +1,36 @@
-//! The files that settings come from, weakest first: what other tools left in the project, the user's own file, the
-//! project's. Each is checked by itself; together they are one table, and every value knows where it came from.
+//! The settings files in increasing precedence: files of other tools in the project, the user's own
+//! file, the project's file. Each is checked separately. They are merged into one table, and every
+//! value keeps its origin.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use redgreen_core::brief::node::{Fault, Need, Node, Reader, Syntax, Value as Yaml};
+use redgreen_core::brief::node::{Need, Node, Problem, Reader, Syntax, Value as Yaml};
 use toml::{Table, Value};
 
 use super::properties::{self, Properties};
 use super::{Environment, FILE, File, text};
 use crate::failure::Failure;
 
-/// The stage settings of another tool, read as they are.
+/// The stage settings of another tool, which are read as they are.
 const RED_STAGE: &str = ".agentforge/config/stages/red.yaml";
 const GREEN_STAGE: &str = ".agentforge/config/stages/green.yaml";
-/// The user's own settings, in the folder of settings.
+/// The user's own settings, in the folder for settings.
 pub const USER_FILE: &str = "config.toml";
 
 /// One source of settings.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// The file, or what else says it.
+    /// The file or other source.
     pub origin: String,
-    /// The project brings it along: whoever wrote the project wrote it.
+    /// Whether it comes with the project, so that its author controls it.
     pub of_project: bool,
     pub table: Table,
-    /// What it says that nobody uses.
+    /// Keys that redgreen does not use.
     pub unused: Vec<String>,
 }
 
-/// A value, and who says it.
+/// A value and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     pub key: String,
@@ -37,18 +38,23 @@ pub struct Setting {
     pub origin: String,
 }
 
-/// Every file there is, weakest first.
+/// All settings files, in increasing precedence.
 pub fn layers(project: &Path, environment: &Environment) -> Result<Vec<Layer>> {
     layers_of(&|name| text(project, name), environment)
 }
 
-/// The same where the project's files are read in another way, as those of a commit are.
-pub fn layers_of(read: &dyn Fn(&str) -> Result<Option<String>>, environment: &Environment) -> Result<Vec<Layer>> {
+/// Like `layers`, with another way to read the project's files, such as from a commit.
+pub fn layers_of(
+    read: &dyn Fn(&str) -> Result<Option<String>>,
+    environment: &Environment,
+) -> Result<Vec<Layer>> {
     let mut found = Vec::new();
     if let Some(said) = read(properties::FILE)? {
         found.push(of_properties(&Properties::parse(&said))?);
     }
-    for (name, stage) in [(RED_STAGE, red_stage as fn(&mut Reader, &Node) -> Table), (GREEN_STAGE, green_stage)] {
+    for (name, stage) in
+        [(RED_STAGE, red_stage as fn(&mut Reader, &Node) -> Table), (GREEN_STAGE, green_stage)]
+    {
         if let Some(said) = read(name)? {
             found.push(of_stage(name, &said, stage)?);
         }
@@ -64,16 +70,18 @@ pub fn layers_of(read: &dyn Fn(&str) -> Result<Option<String>>, environment: &En
     Ok(found)
 }
 
-/// All layers as one file; the later one wins, key by key.
+/// Merges all layers into one file. The later one wins, key by key.
 pub fn merged(layers: &[Layer]) -> Result<File> {
     let mut whole = Table::new();
     for layer in layers {
         merge(&mut whole, &layer.table);
     }
-    whole.try_into().map_err(|error| Failure::usage(format!("the settings cannot be used: {error}")).into())
+    whole
+        .try_into()
+        .map_err(|error| Failure::usage(format!("the settings cannot be used: {error}")).into())
 }
 
-/// Every value that holds, with its key as it is written in a file, and where it came from.
+/// All effective values, with their keys as written in a file and their origins.
 pub fn settings(layers: &[Layer]) -> Vec<Setting> {
     let mut all: Vec<Setting> = Vec::new();
     for layer in layers {
@@ -101,8 +109,10 @@ fn of_properties(properties: &Properties) -> Result<Layer> {
     if let Some(seconds) = properties.get("bash.timeout") {
         let seconds: f64 = seconds.trim().parse().map_err(|_| {
             let place = properties::FILE;
-            Failure::usage(format!("bash.timeout in {place} is {seconds:?}; it has to be a number of seconds"))
-                .next(format!("correct bash.timeout in {place}"))
+            Failure::usage(format!(
+                "bash.timeout in {place} is {seconds:?}; it must be a number of seconds"
+            ))
+            .next(format!("correct bash.timeout in {place}"))
         })?;
         for name in ["red", "green", "bash"] {
             put(&mut table, "timeout", name, Value::Float(seconds));
@@ -113,26 +123,33 @@ fn of_properties(properties: &Properties) -> Result<Layer> {
 }
 
 fn of_stage(name: &str, said: &str, read: fn(&mut Reader, &Node) -> Table) -> Result<Layer> {
-    let wrong = |faults: Vec<Fault>| {
-        let failure = Failure::usage(format!("{name} cannot be used"));
-        let failure = faults.iter().fold(failure, |failure, fault| failure.evidence(format!("{name}:{fault}")));
+    let wrong = |problems: Vec<Problem>| {
+        let failure = Failure::usage(format!("cannot use {name}"));
+        let failure = problems
+            .iter()
+            .fold(failure, |failure, problem| failure.evidence(format!("{name}:{problem}")));
         failure.next(format!("correct {name}"))
     };
-    let root = Node::parse(Syntax::Yaml, said).map_err(|fault| wrong(vec![fault]))?;
+    let root = Node::parse(Syntax::Yaml, said).map_err(|problem| wrong(vec![problem]))?;
     let mut reader = Reader::default();
     let table = if reader.is_object(&root) { read(&mut reader, &root) } else { Table::new() };
     let unused = std::mem::take(&mut reader.unused);
     let table = reader.finish(Some(table)).map_err(wrong)?;
     let said = Table::clone(&table).try_into::<File>();
     if let Err(error) = said {
-        return Err(wrong(vec![Fault::whole(format!(" {}", error.message()))]).into());
+        return Err(wrong(vec![Problem::whole(format!(" {}", error.message()))]).into());
     }
     Ok(Layer { origin: name.to_owned(), of_project: true, table, unused })
 }
 
 fn red_stage(reader: &mut Reader, root: &Node) -> Table {
     let mut table = Table::new();
-    take(reader, root, &mut table, &[("test_framework", "red", "framework"), ("test_directory", "red", "directory")]);
+    take(
+        reader,
+        root,
+        &mut table,
+        &[("test_framework", "red", "framework"), ("test_directory", "red", "directory")],
+    );
     if let Some(generation) = reader.object(root, "generation", Need::Optional) {
         let keys = [
             ("include_edge_cases", "red", "edge-cases"),
@@ -146,8 +163,11 @@ fn red_stage(reader: &mut Reader, root: &Node) -> Table {
         if let Some(seconds) = number(reader, execution, "timeout_seconds") {
             put(&mut table, "timeout", "red", Value::Float(seconds));
         }
-        // Tests already run one after another, and RED measures no coverage: these values ask for nothing more.
-        let met = ["parallel", "collect_coverage"].into_iter().filter(|key| is_flag(execution, key, false));
+        // Tests already run one after another, and RED measures no coverage, so these values change
+        // nothing.
+        let met = ["parallel", "collect_coverage"]
+            .into_iter()
+            .filter(|key| is_flag(execution, key, false));
         not_used(reader, execution, &met.chain(["timeout_seconds"]).collect::<Vec<_>>());
     }
     if let Some(validation) = reader.object(root, "validation", Need::Optional) {
@@ -157,7 +177,11 @@ fn red_stage(reader: &mut Reader, root: &Node) -> Table {
         take(reader, validation, &mut table, &[("allow_some_passes", "red", "allow-passes")]);
         not_used(reader, validation, &["max_pass_ratio", "allow_some_passes"]);
     }
-    not_used(reader, root, &["stage", "execution", "validation", "generation", "test_framework", "test_directory"]);
+    not_used(
+        reader,
+        root,
+        &["stage", "execution", "validation", "generation", "test_framework", "test_directory"],
+    );
     table
 }
 
@@ -165,14 +189,25 @@ fn green_stage(reader: &mut Reader, root: &Node) -> Table {
     const ITERATIONS_MAX: u32 = 1_000;
     let mut table = Table::new();
     if let Some(execution) = reader.object(root, "execution", Need::Optional) {
-        if let Some(count) = reader.count(execution, "max_iterations", Need::Optional, (1, ITERATIONS_MAX)) {
+        if let Some(count) =
+            reader.count(execution, "max_iterations", Need::Optional, (1, ITERATIONS_MAX))
+        {
             table.insert("max-iterations".to_owned(), Value::Integer(count.into()));
         }
         if let Some(seconds) = number(reader, execution, "test_timeout_seconds") {
             put(&mut table, "timeout", "green", Value::Float(seconds));
         }
-        take(reader, execution, &mut table, &[("continue_on_partial_success", "green", "keep-partial")]);
-        not_used(reader, execution, &["max_iterations", "test_timeout_seconds", "continue_on_partial_success"]);
+        take(
+            reader,
+            execution,
+            &mut table,
+            &[("continue_on_partial_success", "green", "keep-partial")],
+        );
+        not_used(
+            reader,
+            execution,
+            &["max_iterations", "test_timeout_seconds", "continue_on_partial_success"],
+        );
     }
     if let Some(implementation) = reader.object(root, "implementation", Need::Optional) {
         let keys = [
@@ -189,22 +224,27 @@ fn green_stage(reader: &mut Reader, root: &Node) -> Table {
             ("run_specific_test_first", "green", "test-one-first"),
         ];
         take(reader, testing, &mut table, &keys);
-        // The verdict always runs every test; a wish for fewer is not met.
-        let met = ["full_suite_on_completion"].into_iter().filter(|key| is_flag(testing, key, true));
+        // The verdict always runs every test; a request for fewer has no effect.
+        let met =
+            ["full_suite_on_completion"].into_iter().filter(|key| is_flag(testing, key, true));
         not_used(reader, testing, &met.chain(keys.map(|(key, ..)| key)).collect::<Vec<_>>());
     }
     not_used(reader, root, &["stage", "execution", "implementation", "testing"]);
     table
 }
 
-/// Takes words and flags over as settings of ours; what they may be is checked where they are read.
+/// Copies strings and flags to our settings. Their values are checked when they are parsed.
 fn take(reader: &mut Reader, object: &Node, table: &mut Table, keys: &[(&str, &str, &str)]) {
     for (key, section, name) in keys {
         let Some(node) = object.get(key) else { continue };
         match &node.value {
             Yaml::Flag(flag) => put(table, section, name, Value::Boolean(*flag)),
-            Yaml::Text(text) | Yaml::Number(text) => put(table, section, name, Value::String(text.clone())),
-            Yaml::Null | Yaml::List(_) | Yaml::Object(_) => reader.fault(node, "expected true, false or a word"),
+            Yaml::Text(text) | Yaml::Number(text) => {
+                put(table, section, name, Value::String(text.clone()));
+            }
+            Yaml::Null | Yaml::List(_) | Yaml::Object(_) => {
+                reader.problem(node, "expected true, false or a string");
+            }
         }
     }
 }
@@ -220,12 +260,12 @@ fn number(reader: &mut Reader, object: &Node, key: &str) -> Option<f64> {
         Yaml::Null | Yaml::Flag(_) | Yaml::Text(_) | Yaml::List(_) | Yaml::Object(_) => None,
     };
     if number.is_none() {
-        reader.fault(node, "expected a number");
+        reader.problem(node, "expected a number");
     }
     number
 }
 
-/// Said for another program; shown, so that nobody thinks it works here.
+/// Reports keys for another program, so that nobody expects them to work here.
 fn not_used(reader: &mut Reader, object: &Node, known: &[&str]) {
     let Yaml::Object(entries) = &object.value else { return };
     let others = entries.iter().filter(|(key, _)| !known.contains(&key.as_str()));
@@ -262,11 +302,13 @@ fn flat(above: &str, table: &Table) -> Vec<(String, Value)> {
     all
 }
 
-/// The user's folders for settings and for what programs remember.
+/// The user's folders for settings and for state.
 pub(super) fn own_folders() -> (Option<PathBuf>, Option<PathBuf>) {
     let folders = directories::ProjectDirs::from("", "", "redgreen");
     let settings = folders.as_ref().map(|folders| folders.config_dir().to_owned());
-    let state = folders.as_ref().map(|folders| folders.state_dir().unwrap_or(folders.data_local_dir()).to_owned());
+    let state = folders
+        .as_ref()
+        .map(|folders| folders.state_dir().unwrap_or(folders.data_local_dir()).to_owned());
     (settings, state)
 }
 
@@ -275,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_later_file_wins_and_every_value_knows_where_it_came_from() {
+    fn later_files_win_and_values_keep_their_origin() {
         let folder = tempfile::tempdir().unwrap();
         let project = folder.path().join("project");
         let user = folder.path().join("user");
@@ -305,10 +347,20 @@ mod tests {
         assert_eq!((file.backoff, file.max_iterations), (Some(0.5), Some(20)));
         assert_eq!((file.timeout.red, file.timeout.green), (Some(300.0), Some(90.0)));
         assert_eq!(file.test.max_pass_ratio, Some(0.5));
-        assert_eq!((file.agent.name.as_deref(), file.test.command.as_deref()), (Some("mine"), Some("make check")));
-        let origin = |key: &str| settings(&layers).into_iter().find(|row| row.key == key).unwrap().origin;
-        assert_eq!((origin("backoff"), origin("timeout.red")), (FILE.to_owned(), RED_STAGE.to_owned()));
-        assert_eq!((file.red.framework.as_deref(), file.red.allow_passes), (Some("pytest"), Some(false)));
+        assert_eq!(
+            (file.agent.name.as_deref(), file.test.command.as_deref()),
+            (Some("mine"), Some("make check"))
+        );
+        let origin =
+            |key: &str| settings(&layers).into_iter().find(|row| row.key == key).unwrap().origin;
+        assert_eq!(
+            (origin("backoff"), origin("timeout.red")),
+            (FILE.to_owned(), RED_STAGE.to_owned())
+        );
+        assert_eq!(
+            (file.red.framework.as_deref(), file.red.allow_passes),
+            (Some("pytest"), Some(false))
+        );
         assert_eq!((file.green.docstrings, file.green.keep_partial), (Some(true), Some(false)));
         assert_eq!(layers[0].unused, ["colour"]);
         assert_eq!(layers[1].unused, ["execution.parallel", "mood"]);
@@ -316,10 +368,13 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_that_cannot_be_used_says_where() {
+    fn reports_the_place_of_an_error_in_a_stage() {
         for (said, words) in [
             ("execution: 3", "red.yaml:1:12: $.execution: expected an object, found the number 3"),
-            ("validation:\n  max_pass_ratio: lots", "red.yaml:2:19: $.validation.max_pass_ratio: expected a number"),
+            (
+                "validation:\n  max_pass_ratio: lots",
+                "red.yaml:2:19: $.validation.max_pass_ratio: expected a number",
+            ),
             ("generation:\n  include_edge_cases: often", "red.yaml: invalid type"),
             ("a: [", "red.yaml:"),
         ] {

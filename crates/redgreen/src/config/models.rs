@@ -1,4 +1,4 @@
-//! What the environment says about models: keys, addresses, the way out through a proxy.
+//! Model settings from the environment: keys, URLs and the proxy.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use redgreen_core::model::provider::{PROVIDERS, key_variables};
 
-/// A key. It shows itself to nobody but the one who asks for it by this name.
+/// An API key. Only `reveal` returns it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -14,10 +14,10 @@ pub struct Secret(String);
 pub struct Models {
     keys: BTreeMap<&'static str, Secret>,
     bases: BTreeMap<&'static str, String>,
-    /// It may hold a password.
+    /// It may contain a password.
     proxy: Option<Secret>,
     no_proxy: String,
-    /// Certificates to trust instead of the usual ones, as companies with inspected networks have them.
+    /// Certificates to trust instead of the default ones, for companies that inspect their network.
     pub certificates: Option<PathBuf>,
 }
 
@@ -43,14 +43,17 @@ impl fmt::Debug for Secret {
 }
 
 impl Models {
-    /// Asks `variable` for everything the table of providers names.
+    /// Reads all variables that the table of providers names.
     pub(super) fn read(variable: impl Fn(&str) -> Option<String>) -> Self {
         let bases = PROVIDERS.iter().filter_map(|known| known.base_variable);
         let first = |names: &[&str]| names.iter().find_map(|name| variable(name));
         Self {
-            keys: key_variables().filter_map(|name| Some((name, Secret::new(variable(name)?.trim())))).collect(),
+            keys: key_variables()
+                .filter_map(|name| Some((name, Secret::new(variable(name)?.trim()))))
+                .collect(),
             bases: bases.filter_map(|name| Some((name, variable(name)?))).collect(),
-            proxy: first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]).map(Secret::new),
+            proxy: first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])
+                .map(Secret::new),
             no_proxy: first(&["NO_PROXY", "no_proxy"]).unwrap_or_default(),
             certificates: variable("SSL_CERT_FILE").map(PathBuf::from),
         }
@@ -75,12 +78,12 @@ impl Models {
         self
     }
 
-    /// The address in a variable of the table.
+    /// The URL in a variable of the table.
     pub fn base(&self, variable: &str) -> Option<String> {
         self.bases.get(variable).cloned()
     }
 
-    /// The proxy on the way to an address, if there is one: only for encrypted addresses, and never for this machine.
+    /// The proxy for a URL: only for https, and never for this machine.
     pub fn proxy(&self, base: &str) -> Option<&Secret> {
         let host = base.strip_prefix("https://")?.split(['/', ':']).next().unwrap_or_default();
         let is_exempt = self.no_proxy.split(',').map(str::trim).any(|entry| {
@@ -98,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_read_by_their_providers_names_and_never_shown() {
+    fn reads_keys_by_provider_and_never_shows_them() {
         let models = Models::read(|name| match name {
             "ANTHROPIC_API_KEY" => Some("sk-secret\n".to_owned()),
             "GOOGLE_API_KEY" => Some("second".to_owned()),
@@ -106,7 +109,10 @@ mod tests {
             _ => None,
         });
         assert_eq!(models.key(&["ANTHROPIC_API_KEY"]).map(Secret::reveal), Some("sk-secret"));
-        assert_eq!(models.key(&["GEMINI_API_KEY", "GOOGLE_API_KEY"]).map(Secret::reveal), Some("second"));
+        assert_eq!(
+            models.key(&["GEMINI_API_KEY", "GOOGLE_API_KEY"]).map(Secret::reveal),
+            Some("second")
+        );
         assert_eq!(models.key(&["OPENAI_API_KEY"]), None);
         assert_eq!(models.base("OLLAMA_HOST"), Some("box".to_owned()));
         assert!(!format!("{models:?}").contains("secret"), "{models:?}");
@@ -115,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_is_for_the_outside() {
+    fn uses_the_proxy_only_for_remote_hosts() {
         for (base, no_proxy, expected) in [
             ("https://api.anthropic.com", "", true),
             ("https://api.anthropic.com/v1", "example.com, other", true),

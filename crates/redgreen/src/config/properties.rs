@@ -1,10 +1,10 @@
-//! `tdd.properties`, in Java's format: `key=value`, `key: value` or `key value`, comments with `#` or `!`, a `\` at a
-//! line's end to go on in the next, and escapes.
+//! `tdd.properties` in Java's format: `key=value`, `key: value` or `key value`, comments with `#`
+//! or `!`, a `\` at the end of a continued line, and escapes.
 
 /// In the project's root.
 pub(super) const FILE: &str = "tdd.properties";
 
-/// In the order of the file; of a key given twice, the last one holds.
+/// In the order of the file. The last value of a key counts.
 #[derive(Debug, Default)]
 pub(super) struct Properties(Vec<(String, String)>);
 
@@ -24,14 +24,14 @@ impl Properties {
         others
     }
 
-    /// A key without a value is as good as none.
+    /// An empty value counts as missing.
     pub(super) fn get(&self, key: &str) -> Option<&str> {
         let last = self.0.iter().rev().find(|(known, _)| known == key);
         last.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 }
 
-/// Comments left out, lines that go on joined.
+/// Removes comments and joins continued lines.
 fn logical_lines(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut goes_on = false;

@@ -1,4 +1,4 @@
-//! What the tests of a project need from outside the clean room: variables, and services on this machine's loopback.
+//! What tests need from outside the clean room: variables, and services on this machine's loopback.
 
 use std::ffi::OsString;
 
@@ -8,30 +8,31 @@ use sha2::{Digest, Sha256};
 use super::{FILE, Fence, Test};
 use crate::failure::Failure;
 
-/// The room sets these itself: with others the tests would run with other tools, or write elsewhere.
+/// Variables set by the room. With other values the tests would use other tools, or write
+/// elsewhere.
 const SET_BY_THE_ROOM: &[&str] = &["PATH", "HOME", "TMPDIR", "CARGO_TARGET_DIR"];
-/// Ours begin like this.
+/// The prefix of our own variables.
 const OURS: &str = "REDGREEN_";
-/// So many services are forwarded at most.
+/// The maximum number of forwarded services.
 const SERVICES_MAX: usize = 32;
-/// A shorter value stands in too many words by chance to be cut out of a text.
+/// Shorter values appear in too many words by chance, so they are not removed from texts.
 const SECRET_CHARS_MIN: usize = 4;
 const LOOPBACK: &[&str] = &["localhost", "127.0.0.1"];
 
-/// What tests get on top of their surroundings.
+/// What tests get in addition to their environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provided {
     pub variables: Vec<(OsString, OsString)>,
-    /// Values that no report may show.
+    /// Values that no report may contain.
     pub secrets: Vec<String>,
-    /// Ports of this machine's loopback.
+    /// Loopback ports of this machine.
     pub services: Vec<u16>,
-    /// Names that are to be passed, and are not set.
+    /// Variables to pass that are not set.
     pub unset: Vec<String>,
 }
 
 impl Test {
-    /// What the settings give the tests. Whether a passed variable is set is for the user to say, and for `doctor` to see.
+    /// What the settings give the tests. `doctor` reports variables that are not set.
     pub fn provided(&self) -> Result<Provided> {
         let mut provided = self.for_agents()?;
         for name in &self.env_pass {
@@ -39,7 +40,9 @@ impl Test {
             match super::variable(name) {
                 Some(value) => {
                     let text = value.to_string_lossy().into_owned();
-                    provided.secrets.extend(Some(text).filter(|text| text.chars().count() >= SECRET_CHARS_MIN));
+                    provided
+                        .secrets
+                        .extend(Some(text).filter(|text| text.chars().count() >= SECRET_CHARS_MIN));
                     provided.variables.push((name.into(), value));
                 }
                 None => provided.unset.push(name.clone()),
@@ -48,15 +51,17 @@ impl Test {
         Ok(provided)
     }
 
-    /// The same for tests that an agent runs, and whose output and files it sees: nothing of the user's own environment.
+    /// Like `provided`, for tests run by an agent that sees their output and files: without the
+    /// user's own variables.
     pub fn for_agents(&self) -> Result<Provided> {
         for name in self.env.keys() {
             check_name(name, "test.env")?;
         }
-        let services = self.services.iter().map(|service| port(service)).collect::<Result<Vec<u16>>>()?;
+        let services =
+            self.services.iter().map(|service| port(service)).collect::<Result<Vec<u16>>>()?;
         if services.len() > SERVICES_MAX {
             return Err(wrong(&format!(
-                "test.services has {} ports; at most {SERVICES_MAX} are let in",
+                "test.services has {} ports; at most {SERVICES_MAX} are allowed",
                 services.len()
             )));
         }
@@ -64,10 +69,22 @@ impl Test {
         Ok(Provided { variables, services, ..Provided::default() })
     }
 
-    /// Tells apart settings under which the same tree may show something else; empty for the usual ones.
+    /// Identifies settings under which the same tree may have different results; empty for the
+    /// default settings.
     pub fn key(&self) -> Result<String> {
-        let Self { command, report, format, fence, env, env_pass, services, max_pass_ratio: _, mutants: _ } = self;
-        let is_usual = command.is_none() && *fence == Fence::Auto && env.is_empty() && services.is_empty();
+        let Self {
+            command,
+            report,
+            format,
+            fence,
+            env,
+            env_pass,
+            services,
+            max_pass_ratio: _,
+            mutants: _,
+        } = self;
+        let is_usual =
+            command.is_none() && *fence == Fence::Auto && env.is_empty() && services.is_empty();
         if is_usual && env_pass.is_empty() {
             return Ok(String::new());
         }
@@ -76,35 +93,39 @@ impl Test {
         for (name, value) in self.provided()?.variables {
             hash.update([name.as_encoded_bytes(), b"=", value.as_encoded_bytes(), b"\0"].concat());
         }
-        let name: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let name: String =
+            hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Ok(name)
     }
 }
 
 fn wrong(what: &str) -> anyhow::Error {
     Failure::usage(what.to_owned())
-        .next(format!("correct [test] in {FILE}; redgreen config says where it stands"))
+        .next(format!("correct [test] in {FILE}; redgreen config shows where it is set"))
         .into()
 }
 
 fn check_name(name: &str, key: &str) -> Result<()> {
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
-    if name.is_empty() || !name.chars().all(is_letter) || name.starts_with(|first: char| first.is_ascii_digit()) {
-        return Err(wrong(&format!("{key} names {name:?}, which cannot be the name of a variable")));
+    if name.is_empty()
+        || !name.chars().all(is_letter)
+        || name.starts_with(|first: char| first.is_ascii_digit())
+    {
+        return Err(wrong(&format!("{key} has {name:?}, which is not a valid variable name")));
     }
     if SET_BY_THE_ROOM.contains(&name) || name.starts_with(OURS) {
-        return Err(wrong(&format!("{key} names {name}, which redgreen sets itself")));
+        return Err(wrong(&format!("{key} has {name}, which redgreen sets itself")));
     }
     Ok(())
 }
 
-/// `5432`, `localhost:5432` or `127.0.0.1:5432`.
+/// Parses `5432`, `localhost:5432` or `127.0.0.1:5432`.
 fn port(service: &str) -> Result<u16> {
     let (host, number) = service.rsplit_once(':').unwrap_or(("localhost", service));
     let number = number.parse::<u16>().ok().filter(|port| *port > 0 && LOOPBACK.contains(&host));
     number.ok_or_else(|| {
         wrong(&format!(
-            "test.services has {service:?}; it has to be a port of this machine: \"5432\" or \"localhost:5432\""
+            "test.services has {service:?}; it must be a port of this machine: \"5432\" or \"localhost:5432\""
         ))
     })
 }
@@ -119,8 +140,9 @@ mod tests {
     }
 
     #[test]
-    fn services_are_ports_of_this_machine() {
-        let provided = test("services = [\"5432\", \"localhost:6379\", \"127.0.0.1:80\"]").provided().unwrap();
+    fn parses_services() {
+        let provided =
+            test("services = [\"5432\", \"localhost:6379\", \"127.0.0.1:80\"]").provided().unwrap();
         assert_eq!(provided.services, [5432, 6379, 80]);
         for wrong in ["db:5432", "0", "70000", "example.com:80", "localhost:", ""] {
             assert!(test(&format!("services = [\"{wrong}\"]")).provided().is_err(), "{wrong}");
@@ -128,26 +150,32 @@ mod tests {
     }
 
     #[test]
-    fn variables_of_the_room_and_of_ours_are_not_set() {
+    fn refuses_reserved_variables() {
         for (text, words) in [
-            ("env = { PATH = \"/x\" }", "test.env names PATH, which redgreen sets itself"),
-            ("env = { \"A B\" = \"1\" }", "test.env names \"A B\", which cannot be"),
-            ("env-pass = [\"REDGREEN_KILL_AT\"]", "test.env-pass names REDGREEN_KILL_AT"),
+            ("env = { PATH = \"/x\" }", "test.env has PATH, which redgreen sets itself"),
+            ("env = { \"A B\" = \"1\" }", "test.env has \"A B\", which is not a valid"),
+            ("env-pass = [\"REDGREEN_KILL_AT\"]", "test.env-pass has REDGREEN_KILL_AT"),
         ] {
             let error = test(text).provided().unwrap_err().to_string();
             assert!(error.starts_with(words), "{text}: {error}");
         }
-        let provided = test("env = { A = \"1\" }\nenv-pass = [\"NOBODY_SETS_THIS\"]").provided().unwrap();
+        let provided =
+            test("env = { A = \"1\" }\nenv-pass = [\"NOBODY_SETS_THIS\"]").provided().unwrap();
         assert_eq!((provided.variables.len(), provided.unset.len()), (1, 1));
     }
 
     #[test]
-    fn what_changes_a_verdict_changes_the_key() {
-        let keys: Vec<String> =
-            ["", "mutants = 3", "env = { A = \"1\" }", "env = { A = \"2\" }", "services = [\"80\"]"]
-                .iter()
-                .map(|text| test(text).key().unwrap())
-                .collect();
+    fn the_key_depends_on_settings_that_change_verdicts() {
+        let keys: Vec<String> = [
+            "",
+            "mutants = 3",
+            "env = { A = \"1\" }",
+            "env = { A = \"2\" }",
+            "services = [\"80\"]",
+        ]
+        .iter()
+        .map(|text| test(text).key().unwrap())
+        .collect();
         assert_eq!((keys[0].as_str(), keys[1].as_str()), ("", ""));
         assert!(keys[2] != keys[3] && keys[3] != keys[4] && !keys[2].is_empty(), "{keys:?}");
     }

@@ -1,6 +1,6 @@
-//! Where packages come from: the registries that everybody uses, and those that this user has set for their tools.
+//! Package registries: the public ones, and those configured for the user's tools.
 //!
-//! The project's own files do not count: an agent writes to them.
+//! The project's own files do not count, because an agent can write to them.
 
 use std::fs;
 use std::io::Read;
@@ -12,26 +12,37 @@ use redgreen_core::egress::{Entry, Target, targets_in};
 pub struct Ecosystem {
     pub name: &'static str,
     pub hosts: &'static [&'static str],
-    /// Variables that name other ones; `NAME*` stands for all that begin so.
+    /// Variables with other registries. `NAME*` is a prefix.
     variables: &'static [&'static str],
-    /// Files of the user's that name other ones, from the home or the root.
+    /// The user's files with other registries, relative to the home or the root.
     files: &'static [&'static str],
 }
 
-/// A larger settings file names no registry.
+/// The maximum size of a settings file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 pub const ECOSYSTEMS: &[Ecosystem] = &[
     Ecosystem {
         name: "npm",
         hosts: &["registry.npmjs.org", "registry.yarnpkg.com", "npm.jsr.io", "jsr.io", "deno.land"],
-        variables: &["npm_config_registry", "NPM_CONFIG_REGISTRY", "YARN_REGISTRY", "YARN_NPM_REGISTRY_SERVER"],
+        variables: &[
+            "npm_config_registry",
+            "NPM_CONFIG_REGISTRY",
+            "YARN_REGISTRY",
+            "YARN_NPM_REGISTRY_SERVER",
+        ],
         files: &[".npmrc", ".yarnrc", ".yarnrc.yml", ".bunfig.toml", "/etc/npmrc"],
     },
     Ecosystem {
         name: "PyPI",
         hosts: &["pypi.org", "files.pythonhosted.org"],
-        variables: &["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_INDEX*", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL"],
+        variables: &[
+            "PIP_INDEX_URL",
+            "PIP_EXTRA_INDEX_URL",
+            "UV_INDEX*",
+            "UV_DEFAULT_INDEX",
+            "UV_EXTRA_INDEX_URL",
+        ],
         files: &[".config/pip/pip.conf", ".pip/pip.conf", ".config/uv/uv.toml", "/etc/pip.conf"],
     },
     Ecosystem {
@@ -48,7 +59,12 @@ pub const ECOSYSTEMS: &[Ecosystem] = &[
     },
     Ecosystem {
         name: "Maven and Gradle",
-        hosts: &["repo.maven.apache.org", "repo1.maven.org", "plugins.gradle.org", "services.gradle.org"],
+        hosts: &[
+            "repo.maven.apache.org",
+            "repo1.maven.org",
+            "plugins.gradle.org",
+            "services.gradle.org",
+        ],
         variables: &[],
         files: &[".m2/settings.xml"],
     },
@@ -70,19 +86,31 @@ pub const ECOSYSTEMS: &[Ecosystem] = &[
         variables: &["HEX_MIRROR"],
         files: &[],
     },
-    Ecosystem { name: "NuGet", hosts: &["api.nuget.org"], variables: &[], files: &[".nuget/NuGet/NuGet.Config"] },
+    Ecosystem {
+        name: "NuGet",
+        hosts: &["api.nuget.org"],
+        variables: &[],
+        files: &[".nuget/NuGet/NuGet.Config"],
+    },
 ];
 
-/// All registries that packages may be fetched from here.
+/// All allowed registries.
 pub fn entries(home: Option<&Path>) -> Vec<Entry> {
-    let usual = ECOSYSTEMS.iter().flat_map(|ecosystem| ecosystem.hosts).filter_map(|host| Entry::parse(host));
+    let usual = ECOSYSTEMS
+        .iter()
+        .flat_map(|ecosystem| ecosystem.hosts)
+        .filter_map(|host| Entry::parse(host));
     let mut entries: Vec<Entry> = usual.collect();
     for ecosystem in ECOSYSTEMS {
         let is_known = |name: &str| {
-            let same = |known: &str| known.strip_suffix('*').map_or(name == known, |start| name.starts_with(start));
+            let same = |known: &str| {
+                known.strip_suffix('*').map_or(name == known, |start| name.starts_with(start))
+            };
             ecosystem.variables.iter().any(|known| same(known))
         };
-        let values = super::variables(is_known).into_iter().filter_map(|(_, value)| value.into_string().ok());
+        let values = super::variables(is_known)
+            .into_iter()
+            .filter_map(|(_, value)| value.into_string().ok());
         entries.extend(values.flat_map(|value| targets_in(&value)).map(Entry::Exact));
         entries.extend(ecosystem.files.iter().flat_map(|file| own(home, file)).map(Entry::Exact));
     }
@@ -90,14 +118,19 @@ pub fn entries(home: Option<&Path>) -> Vec<Entry> {
 }
 
 fn own(home: Option<&Path>, file: &str) -> Vec<Target> {
-    let path = if file.starts_with('/') { Some(PathBuf::from(file)) } else { home.map(|home| home.join(file)) };
+    let path = if file.starts_with('/') {
+        Some(PathBuf::from(file))
+    } else {
+        home.map(|home| home.join(file))
+    };
     path.map(|path| targets_of(&path)).unwrap_or_default()
 }
 
-/// The hosts of all web addresses in a file of the user's; none, where it cannot be read.
+/// The hosts of all URLs in a file of the user; none if it cannot be read.
 pub fn targets_of(path: &Path) -> Vec<Target> {
     let mut text = String::new();
-    let read = fs::File::open(path).and_then(|file| file.take(FILE_BYTES_MAX).read_to_string(&mut text));
+    let read =
+        fs::File::open(path).and_then(|file| file.take(FILE_BYTES_MAX).read_to_string(&mut text));
     let is_comment = |line: &&str| line.trim_start().starts_with(['#', ';']);
     let lines: Vec<&str> = text.lines().filter(|line| !is_comment(line)).collect();
     if read.is_ok() { targets_in(&lines.join("\n")) } else { Vec::new() }
@@ -108,17 +141,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_registry_is_a_name_and_those_of_the_user_are_added_with_their_ports() {
+    fn registries_are_valid_and_include_those_of_the_user() {
         for ecosystem in ECOSYSTEMS {
             for host in ecosystem.hosts {
-                assert_eq!(Entry::parse(host), Some(Entry::Name((*host).to_owned())), "{}", ecosystem.name);
+                assert_eq!(
+                    Entry::parse(host),
+                    Some(Entry::Name((*host).to_owned())),
+                    "{}",
+                    ecosystem.name
+                );
             }
         }
         let home = tempfile::tempdir().unwrap();
-        let settings = "; registry=https://old.example.com/\n@x:registry=http://npm.example.com:4873/\n";
+        let settings =
+            "; registry=https://old.example.com/\n@x:registry=http://npm.example.com:4873/\n";
         fs::write(home.path().join(".npmrc"), settings).unwrap();
         let found: Vec<String> = entries(Some(home.path())).iter().map(Entry::to_string).collect();
         assert!(found.contains(&"npm.example.com:4873".to_owned()), "{found:?}");
-        assert!(found.contains(&"pypi.org".to_owned()) && !found.iter().any(|host| host.contains("old")), "{found:?}");
+        assert!(
+            found.contains(&"pypi.org".to_owned())
+                && !found.iter().any(|host| host.contains("old")),
+            "{found:?}"
+        );
     }
 }

@@ -1,9 +1,9 @@
-//! How a user is asked and told while a run goes on.
+//! Pauses and notifications of a run.
 
 use redgreen_core::phase::Phase;
 use serde::Deserialize;
 
-/// A phase that a run pauses after, in each cycle.
+/// A phase after which a run pauses, in each cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PauseAfter {
@@ -13,11 +13,12 @@ pub enum PauseAfter {
     Refactor,
 }
 
-/// What is run when a run waits for its user.
+/// The command that runs when a run waits for its user.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Notify {
-    /// A program and its arguments; what happened is one more. No shell reads it.
+    /// A program and its arguments. The reason is appended as the last argument. It is not a shell
+    /// command.
     pub command: Vec<String>,
 }
 

@@ -1,31 +1,31 @@
-//! Where tools keep the packages they fetched for all projects of the user. A clean room has a home of its own, and no
-//! network to fetch them again.
+//! The package caches of the user's tools. A clean room has its own home and no network to download
+//! packages again.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// A store, and where it is found from a home.
+/// A package cache and its path relative to a home.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
     pub at: PathBuf,
-    /// Where it really is.
+    /// Its real path.
     pub from: PathBuf,
     pub way: Way,
 }
 
-/// How who works in another home comes to it.
+/// How tools in another home find it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// By a link at its place.
+    /// By a link at the same path.
     Linked,
-    /// By a variable: the tool wants to write to the place at home.
+    /// By a variable, because the tool writes to the path in the home.
     Named(&'static str),
-    /// By links to the folders two levels down: the tool locks files beside each of them.
+    /// By links to the folders two levels down, because the tool locks files next to them.
     Laid,
 }
 
-/// The place at home, variables that lead elsewhere with what follows below, and the way to it. None of these folders
-/// holds credentials.
+/// The path in the home, variables that change it with the path below them, and how to provide it.
+/// None of these folders contains credentials.
 type Row = (&'static str, &'static [(&'static str, &'static str)], Way);
 const STORES: &[Row] = &[
     ("go/pkg/mod", &[("GOMODCACHE", ""), ("GOPATH", "pkg/mod")], Way::Linked),
@@ -35,8 +35,8 @@ const STORES: &[Row] = &[
     (".mix", &[("MIX_HOME", "")], Way::Linked),
 ];
 
-/// Where tools that manage languages keep them, from a home, and a variable that leads elsewhere. Folders with
-/// credentials are named by the parts beside them.
+/// The folders of version managers, relative to a home, and a variable that changes each. If a
+/// folder contains credentials, only its other parts are listed.
 const TOOLCHAINS: &[(&str, Option<&str>)] = &[
     (".pyenv", Some("PYENV_ROOT")),
     (".nvm", Some("NVM_DIR")),
@@ -85,8 +85,11 @@ const TOOLCHAINS: &[(&str, Option<&str>)] = &[
     ("", Some("GOROOT")),
 ];
 
-/// The folders of toolchains there are, by what the environment says.
-pub(super) fn toolchains(home: Option<&Path>, text: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+/// The existing folders of toolchains, according to the environment.
+pub(super) fn toolchains(
+    home: Option<&Path>,
+    text: impl Fn(&str) -> Option<OsString>,
+) -> Vec<PathBuf> {
     let found = |(at, variable): &(&str, Option<&str>)| {
         let named = variable.and_then(&text).map(PathBuf::from).filter(|path| path.is_absolute());
         let at_home = || Some(home?.join(at)).filter(|_| !at.is_empty());
@@ -95,11 +98,11 @@ pub(super) fn toolchains(home: Option<&Path>, text: impl Fn(&str) -> Option<OsSt
     TOOLCHAINS.iter().filter_map(found).collect()
 }
 
-/// The stores there are, by what the environment says.
+/// The existing package caches, according to the environment.
 pub(super) fn stores(home: Option<&Path>, text: impl Fn(&str) -> Option<OsString>) -> Vec<Store> {
     let found = |(at, leads, way): &Row| {
         let named = leads.iter().find_map(|(name, below)| {
-            // A search path begins with the place that is written to.
+            // The first entry of a search path is the one written to.
             let first = std::env::split_paths(&text(name)?).next()?;
             Some(if below.is_empty() { first } else { first.join(below) })
         });
@@ -110,7 +113,7 @@ pub(super) fn stores(home: Option<&Path>, text: impl Fn(&str) -> Option<OsString
     STORES.iter().filter_map(found).collect()
 }
 
-/// A path with `..` in it leads through folders that the clean room does not have.
+/// Resolves a path with `..`, which would lead through folders that the clean room does not have.
 pub(super) fn without_detours(path: PathBuf) -> PathBuf {
     let is_detour = path.components().any(|part| part == std::path::Component::ParentDir);
     if is_detour { path.canonicalize().unwrap_or(path) } else { path }
@@ -121,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stores_are_where_the_environment_says_or_at_home() {
+    fn finds_stores_by_the_environment_or_in_the_home() {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().canonicalize().unwrap();
         for folder in ["elsewhere/pkg/mod", ".m2/repository"] {
@@ -129,7 +132,8 @@ mod tests {
         }
         let path = format!("{}:/x", home.join("elsewhere").display());
         let known = stores(Some(&home), |name| (name == "GOPATH").then(|| path.clone().into()));
-        let places: Vec<_> = known.iter().map(|one| one.from.strip_prefix(&home).unwrap()).collect();
+        let places: Vec<_> =
+            known.iter().map(|one| one.from.strip_prefix(&home).unwrap()).collect();
         assert_eq!(places, [Path::new("elsewhere/pkg/mod"), Path::new(".m2/repository")]);
         assert_eq!(known.first().unwrap().at, Path::new("go/pkg/mod"));
     }

@@ -1,4 +1,4 @@
-//! Every connection of an agent, a line of JSON each, in the run's folder.
+//! Logs every connection of an agent as a line of JSON in the run's folder.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -12,24 +12,24 @@ use serde::Serialize;
 
 use super::stream::Passed;
 
-/// The file's name, in the folder of a turn.
+/// The file name in the folder of a turn.
 pub const FILE: &str = "network.jsonl";
-/// More connections than this are counted by nobody.
+/// Further connections are not logged.
 const LINES_MAX: usize = 20_000;
-/// Hosts that are told of in one turn.
+/// The number of refused hosts reported per turn.
 const REFUSALS_MAX: usize = 20;
 const VERSION: u32 = 1;
 
-/// How a connection went.
+/// The result of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Passed(Passed),
     Refused(&'static str),
-    /// Allowed, and nobody answered, for this reason.
+    /// Allowed, but the connection failed for this reason.
     Failed(String),
 }
 
-/// A host that was asked for in vain.
+/// A refused host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     pub target: Target,
@@ -97,7 +97,7 @@ impl Log {
             && let Ok(mut text) = serde_json::to_string(&line)
         {
             text.push('\n');
-            // A disk that is full must not become an open network, nor end the turn.
+            // A full disk must neither open the network nor end the turn.
             kept.file.write_all(text.as_bytes()).ok();
         }
     }

@@ -1,4 +1,4 @@
-//! Two ends of a connection, and bytes that are passed on between them until one of them has enough.
+//! Forwards bytes between the two ends of a connection until one of them ends.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A connection on which nobody says anything for longer than this is over. Models may think for a long time.
+/// A connection without any bytes for this long is closed. Models may think for a long time.
 const IDLE_MAX: Duration = Duration::from_secs(20 * 60);
-/// How often a silent connection is looked at.
+/// The interval of checking an idle connection.
 const POLL: Duration = Duration::from_millis(200);
-/// How long the other side may take to accept what it is sent.
+/// The time limit for writing to the other side.
 const WRITE_TIME_MAX: Duration = Duration::from_secs(60);
 const BUFFER_BYTES: usize = 16 << 10;
 
@@ -22,7 +22,7 @@ pub enum Stream {
     Unix(UnixStream),
 }
 
-/// How many bytes went each way.
+/// The number of bytes in each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {
     pub sent: u64,
@@ -37,8 +37,8 @@ impl Stream {
         })
     }
 
-    /// Blocks again, for so long at most.
-    pub fn patient(&self, read: Duration) -> io::Result<()> {
+    /// Makes reads block for at most this long.
+    pub fn set_timeouts(&self, read: Duration) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => {
                 stream.set_nonblocking(false)?;
@@ -55,7 +55,7 @@ impl Stream {
     }
 
     fn shutdown(&self, how: Shutdown) {
-        // Closed already is as good.
+        // It may be closed already.
         match self {
             Self::Tcp(stream) => stream.shutdown(how).ok(),
             Self::Unix(stream) => stream.shutdown(how).ok(),
@@ -85,19 +85,20 @@ impl Write for Stream {
     }
 }
 
-/// What both directions know of each other.
+/// The shared state of both directions.
 struct Line {
     begun: Instant,
-    /// Milliseconds after the beginning.
+    /// Milliseconds since the beginning.
     last_byte: AtomicU64,
     broken: AtomicBool,
     stopped: Arc<AtomicBool>,
 }
 
-/// Passes bytes on in both directions until both ends are done, one is gone, nothing happens, or all is over.
+/// Forwards bytes in both directions until both ends are done, one is gone, the connection is idle,
+/// or the proxy stops.
 pub fn relay(client: Stream, server: Stream, stopped: &Arc<AtomicBool>) -> io::Result<Passed> {
-    client.patient(POLL)?;
-    server.patient(POLL)?;
+    client.set_timeouts(POLL)?;
+    server.set_timeouts(POLL)?;
     let (from_server, to_client) = (server.try_clone()?, client.try_clone()?);
     let line = Arc::new(Line {
         begun: Instant::now(),
@@ -106,7 +107,9 @@ pub fn relay(client: Stream, server: Stream, stopped: &Arc<AtomicBool>) -> io::R
         stopped: Arc::clone(stopped),
     });
     let other = Arc::clone(&line);
-    let down = thread::Builder::new().name("proxy".to_owned()).spawn(move || pass(from_server, to_client, &other))?;
+    let down = thread::Builder::new()
+        .name("proxy".to_owned())
+        .spawn(move || pass(from_server, to_client, &other))?;
     let sent = pass(client, server, &line);
     Ok(Passed { sent, received: down.join().unwrap_or_default() })
 }
@@ -116,7 +119,7 @@ fn pass(mut from: Stream, mut to: Stream, line: &Line) -> u64 {
     let mut passed = 0;
     loop {
         match from.read(&mut buffer) {
-            // This end has said all; the other may still answer.
+            // This end is done; the other may still answer.
             Ok(0) => {
                 to.shutdown(Shutdown::Write);
                 return passed;
@@ -150,7 +153,12 @@ impl Line {
     }
 
     fn is_over(&self) -> bool {
-        let quiet = self.begun.elapsed().saturating_sub(Duration::from_millis(self.last_byte.load(Ordering::Relaxed)));
-        self.broken.load(Ordering::Relaxed) || self.stopped.load(Ordering::Relaxed) || quiet > IDLE_MAX
+        let quiet = self
+            .begun
+            .elapsed()
+            .saturating_sub(Duration::from_millis(self.last_byte.load(Ordering::Relaxed)));
+        self.broken.load(Ordering::Relaxed)
+            || self.stopped.load(Ordering::Relaxed)
+            || quiet > IDLE_MAX
     }
 }

@@ -1,5 +1,6 @@
-//! A person at work in the worktree. What they wrote stays where it is, whatever ends the process: a mark beside the
-//! worktree says whose files these are, from the beginning of their turn until another agent takes over or the run is done.
+//! A person working in the worktree. Their files stay, whatever ends the process. A mark next to
+//! the worktree says that the files belong to a person, from the start of their turn until another
+//! agent takes over or the run is done.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,19 +12,19 @@ use redgreen_core::names::{Oid, SalvageName};
 use redgreen_core::phase::Phase;
 
 use super::Engine;
-use super::turning::write;
+use super::turn::write;
 use crate::git::Worktree;
 
-/// Beside the private index of a worktree that a person works in; it holds the phase they were asked for.
+/// Next to the private index of a person's worktree. It contains the phase of their turn.
 const HUMAN: &str = "human";
 
 impl Engine<'_> {
-    /// Written before the person is asked, so that it is there whenever their files are.
+    /// Written before the person is asked, so that it exists whenever their files do.
     pub(super) fn mark_human(&self, worktree: &Worktree, assignment: &Assignment) -> Result<()> {
         write(&worktree.private, HUMAN, turn_of(assignment).as_bytes())
     }
 
-    /// From here on it is the user's: no turn has this name.
+    /// From here on the worktree belongs to the user. No turn has this name.
     pub(super) fn mark_paused(&self, worktree: &Worktree, after: Phase) -> Result<()> {
         write(&worktree.private, HUMAN, format!("pause after {after}").as_bytes())
     }
@@ -32,9 +33,10 @@ impl Engine<'_> {
         worktree.private.join(HUMAN).exists()
     }
 
-    /// Whether a person was asked for this turn already, and their files are what they left of it.
+    /// Whether a person was already asked for this turn, so that their files are the result so far.
     pub(super) fn is_turn_of_human(&self, worktree: &Worktree, assignment: &Assignment) -> bool {
-        fs::read_to_string(worktree.private.join(HUMAN)).is_ok_and(|marked| marked == turn_of(assignment))
+        fs::read_to_string(worktree.private.join(HUMAN))
+            .is_ok_and(|marked| marked == turn_of(assignment))
     }
 
     pub(super) fn unmark_human(&self, worktree: &Worktree) -> Result<()> {
@@ -47,8 +49,8 @@ impl Engine<'_> {
         }
     }
 
-    /// A worktree that is there already is taken up: with a person's files as they are, with `tree` otherwise. Gives back
-    /// what was salvaged, and what to tell.
+    /// Uses an existing worktree: with a person's files unchanged, otherwise with `tree`. Returns
+    /// what was salvaged, and notices.
     pub(super) fn go_on_in(
         &self,
         worktree: &Worktree,
@@ -60,16 +62,17 @@ impl Engine<'_> {
         if let Some(at) = at
             && git.contains(&at, &head.commit)?
         {
-            return Ok((None, vec![format!("your files in {} are as you left them", worktree.path.display())]));
+            return Ok((None, vec![format!("kept your files in {}", worktree.path.display())]));
         }
-        // The commit of GREEN may be laid out already: made, and not journalled before a crash.
+        // The commit of GREEN may already be in place: created, but not journalled before a crash.
         let joined = self.joining().map_or(tree, |joined| &joined.tree);
         let salvage = self.salvage_unless(worktree, "interrupted", &[tree, &head.tree, joined])?;
         git.restore(worktree, head, tree)?;
         Ok((salvage, Vec::new()))
     }
 
-    /// The worktree after a commit. A person may have typed on while they were judged, and keeps that.
+    /// Updates the worktree after a commit. A person may have continued typing during the verdict,
+    /// and keeps that.
     pub(super) fn settle_worktree(&self, mark: &Mark) -> Result<()> {
         let (git, worktree) = (&self.project.git, self.worktree());
         if self.is_humans(&worktree) {
@@ -81,9 +84,14 @@ impl Engine<'_> {
         git.restore(&worktree, mark, &mark.tree)
     }
 
-    /// An agent takes its turn in a worktree that was a person's. What they began in this phase, it goes on with; what
-    /// they wrote beyond an accepted phase is none of its business. Both are salvaged. Says so, if there was anything.
-    pub(super) fn take_over_from_human(&self, worktree: &Worktree, assignment: &Assignment) -> Result<Option<String>> {
+    /// An agent takes over a person's worktree. It continues with what they started in this phase,
+    /// but not with changes beyond an accepted phase. Both are salvaged. Returns a notice if there
+    /// was anything.
+    pub(super) fn take_over_from_human(
+        &self,
+        worktree: &Worktree,
+        assignment: &Assignment,
+    ) -> Result<Option<String>> {
         if !self.is_humans(worktree) {
             return Ok(None);
         }
@@ -94,7 +102,7 @@ impl Engine<'_> {
             self.project.git.restore(worktree, head, tree)?;
         }
         self.unmark_human(worktree)?;
-        Ok(salvage.map(|name| format!("what a person wrote and nobody judged is kept as {name}")))
+        Ok(salvage.map(|name| format!("saved manual changes that were not judged as {name}")))
     }
 
     /// Whether the worktree outlives the engine: as long as a person's work in it is not done.

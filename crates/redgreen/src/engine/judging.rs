@@ -1,4 +1,4 @@
-//! Finding out: the suite and the linters are run, and the mind rules on what they showed.
+//! Runs the tests and linters, and passes the results to the judge.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -17,7 +17,7 @@ use redgreen_core::state::Situation;
 use redgreen_core::verdict::{Decision, Verdict};
 use redgreen_core::{test_list, text};
 
-use super::turning::{last_lines, write};
+use super::turn::{last_lines, write};
 use super::{Engine, elapsed_ms};
 use crate::failure::Failure;
 use crate::git::Worktree;
@@ -28,7 +28,7 @@ use crate::trial::{self, Candidate, Ground, Memory, Remembered, Withheld};
 const LINT_OUTPUT_BYTES_MAX: usize = 64 << 10;
 
 impl Engine<'_> {
-    /// The suite's colour and the linters' before anything was changed: what fails here is not blamed on the run.
+    /// Runs the tests and linters before any change. Failures here do not count against the run.
     pub(super) fn measure(&mut self) -> Result<Event> {
         let started = Instant::now();
         let timeout = Duration::from_millis(self.state.run.policy.red_timeout_ms);
@@ -37,15 +37,17 @@ impl Engine<'_> {
         let baseline = self.baseline.take().filter(|(known, _)| *known == tree);
         let ground = self.ground(&worktree);
         let measured = match baseline {
-            // Nobody has worked since; only what stands around the tests is the worktree's own.
+            // Nothing changed since; only the environment of the worktree is new.
             Some((_, report)) => trial::remember(ground, &tree, report)?,
             None => trial::measure(ground, &tree, timeout)?,
         };
         self.memory()?.keep(&tree, &measured)?;
         let report = measured.report;
-        // At RED of an adopted run the new test may not compile yet, or be all that the command's exit code tells.
+        // In RED of a run from another clone, the new test may not compile yet, or the command may
+        // report only an exit code.
         let is_adopted = self.state.progress.handoff.is_some();
-        let is_red = matches!(report.outcome, Outcome::DidNotCompile | Outcome::Failed | Outcome::Errored);
+        let is_red =
+            matches!(report.outcome, Outcome::DidNotCompile | Outcome::Failed | Outcome::Errored);
         let usable = report.is_baseline() || (is_adopted && is_red);
         let lint = if usable {
             self.unhappy(&self.state.run.linters)?.into_iter().map(|(line, _)| line).collect()
@@ -66,14 +68,19 @@ impl Engine<'_> {
         let head = self.state.progress.head.tree.clone();
         if phase == Phase::Plan {
             let suite = runner::suite(&self.worktree().path, &self.project.file.test);
-            // Nothing is found when the agent took the manifest away; the names of tests are still known.
-            let frameworks: Vec<_> = suite
-                .as_ref()
-                .map_or_else(|_| Suite::every_framework().collect(), |suite| suite.frameworks().collect());
+            // If the agent removed the manifest, no framework is found, but the names of tests are
+            // still known.
+            let frameworks: Vec<_> = suite.as_ref().map_or_else(
+                |_| Suite::every_framework().collect(),
+                |suite| suite.frameworks().collect(),
+            );
             let change = trial::change(&self.project.git, phase, &head, &tree, &frameworks)?;
             let (verdict, planned) = self.judge_plan(answer, &tree, &change)?;
-            if let Some(known) = self.memory()?.recall(&head)?.filter(|_| verdict.decision == Decision::Accepted) {
-                // A list is no code: what the tests showed before it, and what they stood in, holds for RED.
+            if let Some(known) =
+                self.memory()?.recall(&head)?.filter(|_| verdict.decision == Decision::Accepted)
+            {
+                // A list is not code: the test results and the environment before it are valid for
+                // RED.
                 self.memory()?.keep(&tree, &known)?;
             }
             return Ok(Event::Judged {
@@ -85,6 +92,7 @@ impl Engine<'_> {
                 test_file: None,
                 withheld: None,
                 joined: None,
+                unseen: None,
                 took_ms: elapsed_ms(started),
             });
         }
@@ -103,9 +111,9 @@ impl Engine<'_> {
         let targets = self.state.progress.targets.clone();
         let base = self.without_list(covering.as_ref().map_or(&head, |covering| &covering.tree))?;
         let without_list = self.without_list(&tree)?;
-        let unseen = self.withheld_tests(phase)?;
+        let withheld_files = self.withheld_tests(phase)?;
         let candidate = Candidate {
-            // To code that is right already, more tests are what a refactoring is: nothing may change.
+            // When a step only adds coverage, apply the REFACTOR rules: nothing may change.
             phase: claimed.filter(|_| covering.is_none()).unwrap_or(JudgedPhase::Refactor),
             base: &base,
             head: &without_list,
@@ -114,7 +122,11 @@ impl Engine<'_> {
             targets: (phase == Phase::Green && covering.is_none()).then_some(targets),
             surroundings: memory.recall(&head)?.map(|known| known.surroundings),
             brief: &self.words(),
-            withheld: Withheld { examples: &self.withheld()?, due: self.is_last_test(), tests: &unseen },
+            withheld: Withheld {
+                examples: &self.withheld()?,
+                due: self.is_last_test(),
+                tests: &withheld_files,
+            },
             only: &[],
             timeout,
             explain: false,
@@ -123,22 +135,29 @@ impl Engine<'_> {
         let mut tried = trial::hold(self.ground(&worktree), &candidate)?;
         tried.verdict.notes.extend(self.withheld_elsewhere(phase));
         let covered = self.weigh(phase, &tree, &before, &mut tried, timeout)?;
-        let withheld = self.kept_back(phase, &unseen, &tried);
-        let joined = if phase == Phase::Green { self.join(&tree, &unseen, &tried)? } else { None };
+        let withheld = self.kept_back(phase, &withheld_files, &tried);
+        let joined = match phase {
+            Phase::Green => self.join(&tree, &withheld_files, &tried)?,
+            Phase::Plan | Phase::Red | Phase::Refactor | Phase::Complete => None,
+        };
         if joined.is_some() {
             tried.report.tests.extend(tried.unseen.passed.iter().cloned());
             tried.shown.tests.extend(tried.unseen.passed.iter().cloned());
         }
+        let unseen = tried.unseen.tested().filter(|_| phase == Phase::Green);
         let (written, test_file) = self.keep_artifact(phase, &tree, &before, &tried, covered)?;
         let verdict = tried.verdict;
         if phase == Phase::Refactor && tried.change.paths.is_empty() {
-            // The same tree was judged a moment ago.
+            // The same tree was just judged.
             return Ok(judged(phase, verdict, None, started));
         }
         if verdict.decision == Decision::Accepted {
             let (report, targets) = (tried.report.clone(), verdict.targets.clone());
             let accepted = joined.as_ref().map_or(&tree, |joined| &joined.tree);
-            memory.keep(accepted, &Remembered { version: 1, report, targets, surroundings: tried.surroundings })?;
+            memory.keep(
+                accepted,
+                &Remembered { version: 1, report, targets, surroundings: tried.surroundings },
+            )?;
         }
         let report = Some(self.keep_report(
             &tried.report,
@@ -146,19 +165,31 @@ impl Engine<'_> {
             u64::try_from(tried.tests.as_millis()).unwrap_or(u64::MAX),
         )?);
         let took_ms = elapsed_ms(started);
-        Ok(Event::Judged { phase, verdict, report, planned: None, written, test_file, withheld, joined, took_ms })
+        Ok(Event::Judged {
+            phase,
+            verdict,
+            report,
+            planned: None,
+            written,
+            test_file,
+            withheld,
+            joined: joined.map(Box::new),
+            unseen,
+            took_ms,
+        })
     }
 
-    /// Nothing is run: the human gets the test as RED left it, and the brief.
+    /// Runs nothing: the human gets the test, as RED left it, and the brief.
     fn contested(&self, contest: &Contest, red: &str) -> Result<Verdict> {
         let report = self.accepted_report()?;
         let known = report.test(&contest.test).and_then(|test| test.file.clone());
         let named = contest.test.split("::").next().map(str::to_owned);
         let planned = self.state.progress.current.as_ref().map(|test| test.test_file.clone());
-        // One of the withheld tests was told, and may be the one.
+        // The agent has seen one of the withheld tests, and may contest that one.
         let unseen = self.withheld_tests(Phase::Green)?;
         let withheld = unseen.iter().map(|file| file.path.to_string());
-        let files: Vec<String> = [known, named, planned].into_iter().flatten().chain(withheld).collect();
+        let files: Vec<String> =
+            [known, named, planned].into_iter().flatten().chain(withheld).collect();
         let read = |path: &str| {
             if let Some(file) = unseen.iter().find(|file| file.path == path) {
                 return Some(file.text.clone());
@@ -176,27 +207,29 @@ impl Engine<'_> {
             .unhappy(&self.state.run.linters)?
             .into_iter()
             .filter(|(line, _)| !self.state.lint_before.contains(line))
-            .map(|(line, said)| format!("`{line}` says:\n{said}"))
+            .map(|(line, said)| format!("`{line}` reports:\n{said}"))
             .collect();
         let criteria = self
             .unhappy(&self.state.run.brief.convergence)?
             .into_iter()
-            .map(|(line, said)| format!("`{line}` says:\n{said}"))
+            .map(|(line, said)| format!("`{line}` reports:\n{said}"))
             .collect();
         self.sweep(self.state.expected_tree())?;
         Ok(Event::Linted { findings, criteria, took_ms: elapsed_ms(started) })
     }
 
-    /// All that was said about the feature: by the user, and by the plan.
+    /// Everything that was said about the feature, by the user and by the plan.
     pub(super) fn words(&self) -> String {
         let request = self.state.run.brief.words();
         match &self.state.progress.current {
-            Some(test) => format!("{request}\n{}\n{}\n{}", test.description, test.test_file, test.impl_file),
+            Some(test) => {
+                format!("{request}\n{}\n{}\n{}", test.description, test.test_file, test.impl_file)
+            }
             None => request,
         }
     }
 
-    /// What the run was given to check its result with; read anew, so that it is nowhere else.
+    /// The withheld examples of the run. Read each time, so that they are stored nowhere else.
     fn withheld(&self) -> Result<Vec<Example>> {
         let path = self.folder.examples();
         let text = match fs::read_to_string(&path) {
@@ -209,7 +242,7 @@ impl Engine<'_> {
         })
     }
 
-    /// Whether nothing of the list is open beside the test under way.
+    /// Whether no other item of the list is open.
     fn is_last_test(&self) -> bool {
         let progress = &self.state.progress;
         let current = progress.current.as_ref().map(|test| &test.description);
@@ -230,13 +263,17 @@ impl Engine<'_> {
         }
     }
 
-    /// What was seen when trees were accepted, surroundings included.
+    /// The stored results of accepted trees, with their environment.
     pub(super) fn memory(&self) -> Result<Memory> {
         Memory::new(&self.project.workshop, &self.project.file.test)
     }
 
     pub(super) fn accepted_report(&self) -> Result<Report> {
-        self.state.progress.accepted.as_ref().map_or_else(|| Ok(Report::default()), |kept| self.read_report(kept))
+        self.state
+            .progress
+            .accepted
+            .as_ref()
+            .map_or_else(|| Ok(Report::default()), |kept| self.read_report(kept))
     }
 
     pub(super) fn read_report(&self, kept: &Kept) -> Result<Report> {
@@ -269,12 +306,12 @@ impl Engine<'_> {
         Ok((planned.verdict, planning))
     }
 
-    /// What tests leave lying about is nobody's work: the worktree holds the candidate again.
+    /// Removes files that the tests left, so that the worktree contains the candidate again.
     fn sweep(&self, tree: &Oid) -> Result<()> {
         let git = &self.project.git;
         let worktree: Worktree = self.worktree();
         let head = &self.state.progress.head;
-        // A person may have typed on meanwhile.
+        // A person may have continued typing.
         if self.is_humans(&worktree) {
             return Ok(());
         }
@@ -284,7 +321,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// The command lines that end with an error, and the end of what they say.
+    /// The commands that fail, and the end of their output.
     fn unhappy(&self, lines: &[String]) -> Result<Vec<(String, String)>> {
         let limits = Limits {
             wall: Duration::from_millis(self.state.run.policy.lint_timeout_ms),
@@ -309,7 +346,8 @@ impl Engine<'_> {
     }
 
     pub(super) fn keep_report(&self, report: &Report, name: &str, tests_ms: u64) -> Result<Kept> {
-        let file = format!("{:03}-{}.json", self.state.reports + 1, name.to_lowercase());
+        let suffix = self.suffix();
+        let file = format!("{:03}-{}{suffix}.json", self.state.reports + 1, name.to_lowercase());
         let json = serde_json::to_string(report).context("write a report as JSON")?;
         write(&self.folder.reports(), &file, text::json(&json).as_bytes())?;
         Ok(Kept {
@@ -333,18 +371,21 @@ fn judged(phase: Phase, verdict: Verdict, report: Option<Kept>, started: Instant
         test_file: None,
         withheld: None,
         joined: None,
+        unseen: None,
         took_ms,
     }
 }
 
-/// One line for a person: what was run, how it ended, how long it took.
+/// One line for people: the command, the result and the time.
 fn summary(report: &Report) -> String {
     let counts = report.counts();
     let mut said = vec![format!("{} passed", counts.passed)];
     if report.has(Flag::ExitCodeAlone) {
         said = vec!["exit code only".to_owned()];
     }
-    for (count, word) in [(counts.failed, "failed"), (counts.skipped, "skipped"), (counts.load_errors, "not loaded")] {
+    for (count, word) in
+        [(counts.failed, "failed"), (counts.skipped, "skipped"), (counts.load_errors, "not loaded")]
+    {
         if count > 0 {
             said.push(format!("{count} {word}"));
         }

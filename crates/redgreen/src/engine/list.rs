@@ -1,5 +1,5 @@
-//! `test-list.md` in the worktree. The engine owns its boxes: before and after a planner's turn the file is written with
-//! the ticks that accepted cycles stand for, and after every other turn it is put back.
+//! `test-list.md` in the worktree. The engine owns its boxes: before and after a planner's turn it
+//! writes the ticks of accepted cycles, and after every other turn it restores the file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -11,23 +11,23 @@ use redgreen_core::state::Situation;
 use redgreen_core::test_list::{self, Known};
 
 use super::Engine;
-use super::turning::write;
+use super::turn::write;
 use crate::foreign;
 use crate::git::Worktree;
 
-/// A list is written by hand; what is larger is some other file.
+/// A list is written by hand, so a larger file is something else.
 const LIST_BYTES_MAX: u64 = 1 << 20;
-/// The list that was there before the run, among the artifacts.
+/// The list from before the run, among the artifacts.
 const EARLIER: &str = "earlier-test-list.md";
 
 impl Engine<'_> {
-    /// What the engine knows of the list, whatever the file says.
+    /// The engine's own knowledge of the list, independent of the file.
     pub(super) fn known_list(&self) -> Known<'_> {
         let progress = &self.state.progress;
         Known { completed: &progress.completed, pending: &progress.pending }
     }
 
-    /// Corrections to the list after the turn that is judged now.
+    /// Corrections to the list after the current turn.
     pub(super) fn list_remarks(&self) -> &[String] {
         match &self.state.situation {
             Situation::Working { attempt, .. } => &attempt.list,
@@ -35,27 +35,30 @@ impl Engine<'_> {
         }
     }
 
-    /// Before a planner's turn: the list shows what is done. A list from before the run is none of this run's: it is
-    /// kept among the artifacts, and planning begins without one.
+    /// Before a planner's turn: writes the list with the ticks of the run. A list from before the
+    /// run does not belong to the run. It is stored with the artifacts, and planning starts without
+    /// a list.
     pub(super) fn lay_out_list(&self, worktree: &Worktree) -> Result<()> {
         let path = worktree.path.join(test_list::FILE);
         if self.state.progress.handoff.is_none()
-            && let Some(earlier) = self.project.git.read_file(&self.state.run.base.tree, test_list::FILE)?
+            && let Some(earlier) =
+                self.project.git.read_file(&self.state.run.base.tree, test_list::FILE)?
         {
             write(&self.folder.artifacts(), EARLIER, &earlier)?;
-            // A planner that is asked again finds what it wrote itself.
-            if read(&path)?.is_none_or(|text| same_text(&text, &String::from_utf8_lossy(&earlier))) {
+            // A planner that is asked again finds its own list.
+            if read(&path)?.is_none_or(|text| same_text(&text, &String::from_utf8_lossy(&earlier)))
+            {
                 clear(&path)?;
             }
         }
-        // The user's list comes first, as long as no planning was accepted with it.
+        // The user's list comes first, until a PLAN was accepted with it.
         if let Some(plan) = &self.state.steering.plan {
             replace(&path, plan.as_bytes())?;
         }
         self.own_list(worktree).map(drop)
     }
 
-    /// Writes the list with the engine's own ticks; says what it changed for that.
+    /// Writes the list with the engine's ticks, and returns what it corrected.
     pub(super) fn own_list(&self, worktree: &Worktree) -> Result<Vec<String>> {
         let path = worktree.path.join(test_list::FILE);
         let text = read(&path)?;
@@ -68,13 +71,14 @@ impl Engine<'_> {
         Ok(owned.undone.iter().map(ToString::to_string).collect())
     }
 
-    /// Whether the list differs from the accepted one in what was left at the end of a turn.
+    /// Whether the list at the end of a turn differs from the accepted one.
     pub(super) fn changes_list(&self, tree: &Oid) -> Result<bool> {
         let (git, head) = (&self.project.git, &self.state.progress.head.tree);
-        Ok(tree != head && git.diff(head, tree)?.iter().any(|changed| changed.path == test_list::FILE))
+        Ok(tree != head
+            && git.diff(head, tree)?.iter().any(|changed| changed.path == test_list::FILE))
     }
 
-    /// After the turn of an agent that is no planner: the list is as it was accepted.
+    /// After the turn of another agent: restores the accepted list.
     pub(super) fn put_back_list(&self, worktree: &Worktree) -> Result<()> {
         let path = worktree.path.join(test_list::FILE);
         match self.project.git.read_file(&self.state.progress.head.tree, test_list::FILE)? {
@@ -83,13 +87,13 @@ impl Engine<'_> {
         }
     }
 
-    /// The tree with the list put back to what it was where the run began. That is what gets merged, so it is what the
-    /// tests are run on: code that needs the list must not pass here and fail there.
+    /// The tree with the list restored to its state at the start of the run. This tree is merged,
+    /// so the tests run on it: code that needs the list must not pass here and fail there.
     pub(super) fn without_list(&self, tree: &Oid) -> Result<Oid> {
         self.project.git.with_file_of(tree, &self.state.run.base.tree, test_list::FILE)
     }
 
-    /// The list of the tree that is judged; where git ignores the file, the one in the worktree.
+    /// The list in the judged tree. If git ignores the file, the one in the worktree.
     pub(super) fn judged_list(&self, tree: &str) -> Result<Option<String>> {
         match self.project.git.read_file(tree, test_list::FILE)? {
             Some(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
@@ -98,13 +102,15 @@ impl Engine<'_> {
     }
 }
 
-/// The file's text; `None` when it is no plain file of bearable size. A link is not followed: it may lead anywhere.
+/// The text of the file. `None` if it is not a plain file of reasonable size. Links are not
+/// followed, because they may lead anywhere.
 fn read(path: &Path) -> Result<Option<String>> {
-    let bytes = foreign::read(path, LIST_BYTES_MAX).with_context(|| format!("read {}", path.display()))?;
+    let bytes =
+        foreign::read(path, LIST_BYTES_MAX).with_context(|| format!("read {}", path.display()))?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// A new file in place of whatever is there, so that no link of an agent's is written through.
+/// Replaces whatever is there with a new file, so that it never writes through a link of an agent.
 fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     clear(path)?;
     let act = || format!("write {}", path.display());

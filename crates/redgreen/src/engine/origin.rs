@@ -1,6 +1,7 @@
-//! Which runs were begun here. A journal says what to run (linters, checks of a task, a script); one that came with a
-//! copied folder was written by somebody else. So each run is remembered in the user's own folder, outside the repository,
-//! and a run that is not known there goes on only when the user says so.
+//! Which runs were started here. A journal contains commands (linters, checks of a task, a script),
+//! and the journal in a copied folder comes from somebody else. So redgreen remembers each run in
+//! the user's own folder, outside the repository. It continues an unknown run only with the user's
+//! consent.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use crate::failure::Failure;
 const FOLDER: &str = "runs";
 
 impl Project {
-    /// From now on the run is one of this user's. Without a home folder nothing is remembered.
+    /// Remembers the run as one of this user. Without a home folder, it remembers nothing.
     pub fn remember_run(&self, id: &RunId) -> Result<()> {
         let Some(path) = self.origin(id) else { return Ok(()) };
         let folder = path.parent().unwrap_or(&path);
@@ -24,27 +25,31 @@ impl Project {
             .with_context(|| format!("write {}", path.display()))
     }
 
-    /// Whether this user began the run here, or took it over.
+    /// Whether this user started the run here, or took it over.
     pub fn knows_run(&self, id: &RunId) -> bool {
         self.environment.trust || self.origin(id).is_some_and(|path| path.is_file())
     }
 
-    /// Stops a verb that would go on with a run of somebody else's; `again` is how it was asked for.
+    /// Stops a command that would continue a run of somebody else. `again` is the command that was
+    /// used.
     pub fn check_run(&self, id: &RunId, again: &str) -> Result<()> {
         if self.knows_run(id) {
             return Ok(());
         }
-        Err(Failure::usage(format!("run {id} was not begun here: its records came with the folder, or it was moved"))
-            .evidence(format!("they are in {}", self.store.named(id).path.display()))
-            .evidence("they name commands that redgreen would run")
-            .next(format!("redgreen why {id}, and if the folder is yours: redgreen {again} --trust"))
-            .into())
+        Err(Failure::usage(format!(
+            "run {id} was not started here: its records came with the folder, or the folder was \
+             moved"
+        ))
+        .evidence(format!("they are in {}", self.store.named(id).path.display()))
+        .evidence("they contain commands that redgreen would run")
+        .next(format!("redgreen why {id}, and if the folder is yours: redgreen {again} --trust"))
+        .into())
     }
 
-    /// The run is over for good, so nobody will ask any more.
+    /// The run is over for good.
     pub(super) fn forget_run(&self, id: &RunId) {
         if let Some(path) = self.origin(id) {
-            // What is left behind says only that a run once was.
+            // A leftover file only says that there was a run.
             fs::remove_file(path).ok();
         }
     }

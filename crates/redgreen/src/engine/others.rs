@@ -1,4 +1,4 @@
-//! What others did on the branch that the run is meant for, and is not this run's doing.
+//! Changes that others made on the target branch, which the run is not responsible for.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use redgreen_core::verdict::{Code, Verdict};
 use super::Engine;
 use crate::trial;
 
-/// Whether it says that tests are gone, which others may have deleted.
+/// Whether the verdict reports missing tests, which others may have deleted.
 pub(super) fn misses_tests(verdict: &Verdict) -> bool {
     verdict.reasons.iter().any(|reason| reason.code == Code::RefactorTestsVanished)
 }
 
 impl Engine<'_> {
-    /// The report without the tests that the target branch had where the run began, and has no more at `tip`. The
-    /// worktree is there.
+    /// The report without the tests that the target branch had at the start of the run and no
+    /// longer has at `tip`. Needs the worktree.
     pub(super) fn without_deleted(&self, mut report: Report, tip: &Oid) -> Result<Report> {
         let now = self.seen_at(&self.project.git.tree_of(tip)?)?;
-        // A test that could not be loaded is not deleted.
+        // A test that does not load is not deleted.
         if !now.finished || !now.load_errors.is_empty() {
             return Ok(report);
         }

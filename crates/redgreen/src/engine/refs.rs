@@ -1,5 +1,6 @@
-//! What an agent did to the repository's refs beside its work. Where our fence holds it cannot reach them. Where it does
-//! not, the run's own branch and note are put back; what may as well be the user's doing is only told of.
+//! Checks what an agent did to the refs of the repository. In the sandbox it cannot reach them.
+//! Without one, redgreen restores the run's branch and note, and reports other refs that moved,
+//! because the user may have moved them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,33 +11,41 @@ use redgreen_core::names::Oid;
 use super::Engine;
 use crate::git::{RefEdit, Swap};
 
-/// Refs that runs move themselves, other runs too, and those that a fetch moves.
-const OTHERS: [&str; 4] = ["refs/redgreen/", "refs/heads/redgreen/", "refs/notes/", "refs/remotes/"];
-/// So many are named.
+/// Refs that runs move themselves, including other runs, and refs that a fetch moves.
+const OTHERS: [&str; 4] =
+    ["refs/redgreen/", "refs/heads/redgreen/", "refs/notes/", "refs/remotes/"];
+/// The maximum number of refs to list.
 const NAMED_MAX: usize = 8;
 
-/// Where everything stood before a turn.
+/// The refs before a turn.
 pub(super) struct Refs {
     all: BTreeMap<String, Oid>,
-    /// What the user has checked out.
+    /// The user's checked-out ref.
     head: String,
 }
 
 impl Engine<'_> {
     pub(super) fn remember_refs(&self) -> Result<Refs> {
         let head = fs::read_to_string(self.project.git.common_dir.join("HEAD")).unwrap_or_default();
-        Ok(Refs { all: self.project.git.read_refs(&[])?.into_iter().collect(), head: head.trim().to_owned() })
+        Ok(Refs {
+            all: self.project.git.read_refs(&[])?.into_iter().collect(),
+            head: head.trim().to_owned(),
+        })
     }
 
-    /// Puts back what is the run's own; says what else moved.
+    /// Restores the refs of the run, and reports others that moved.
     pub(super) fn settle_refs(&self, before: &Refs) -> Result<Vec<String>> {
         let after = self.remember_refs()?;
         let mut notices: Vec<String> = self.put_back_branch(&after)?;
         notices.extend(self.put_back_note(before, &after)?);
-        let ours = |name: &str| OTHERS.iter().any(|start| name.starts_with(start)) || name == self.branch_ref();
+        let ours = |name: &str| {
+            OTHERS.iter().any(|start| name.starts_with(start)) || name == self.branch_ref()
+        };
         let names = before.all.keys().chain(after.all.keys()).filter(|name| !ours(name));
-        let mut moved: Vec<&str> =
-            names.filter(|name| before.all.get(*name) != after.all.get(*name)).map(String::as_str).collect();
+        let mut moved: Vec<&str> = names
+            .filter(|name| before.all.get(*name) != after.all.get(*name))
+            .map(String::as_str)
+            .collect();
         if before.head != after.head {
             moved.push("HEAD");
         }
@@ -45,12 +54,15 @@ impl Engine<'_> {
         if !moved.is_empty() {
             let more = if moved.len() > NAMED_MAX { ", and more" } else { "" };
             let names = moved.iter().take(NAMED_MAX).copied().collect::<Vec<_>>().join(", ");
-            notices.push(format!("moved while the agent worked, by it or by you, and left as is: {names}{more}"));
+            notices.push(format!(
+                "moved during the agent's turn, by the agent or by you, and not restored: \
+                 {names}{more}"
+            ));
         }
         Ok(notices)
     }
 
-    /// Whoever moved it, an agent or a person beside it: what it pointed to is salvaged.
+    /// Salvages the commits that the branch pointed to, whoever moved it.
     fn put_back_branch(&self, after: &Refs) -> Result<Vec<String>> {
         let git = &self.project.git;
         let (name, new) = (self.branch_ref(), &self.state.progress.head.commit);
@@ -59,7 +71,7 @@ impl Engine<'_> {
             Some(old) if old == new => return Ok(notices),
             Some(old) if !git.contains(new, old)? => {
                 let kept = git.salvage(&self.folder.id, "branch-moved", &git.tree_of(old)?, old)?;
-                notices.push(format!("the commits it was moved to are kept as {kept}"));
+                notices.push(format!("the commits it pointed to are kept as {kept}"));
                 (RefEdit::Update { name: &name, new, old }, format!("from {old}"))
             }
             Some(old) => (RefEdit::Update { name: &name, new, old }, format!("from {old}")),
@@ -67,10 +79,13 @@ impl Engine<'_> {
         };
         match git.edit_refs(&[edit])? {
             Swap::Done => {
-                notices.insert(0, format!("the run's branch was moved while the agent worked; put back {from}"));
+                notices.insert(
+                    0,
+                    format!("the run's branch moved during the agent's turn; restored {from}"),
+                );
                 Ok(notices)
             }
-            // Somebody is at it right now; the commit will tell.
+            // Another process is changing it right now. The commit step will notice.
             Swap::Moved => Ok(notices),
         }
     }
@@ -83,20 +98,24 @@ impl Engine<'_> {
         if let (Some(old), None) = (before.all.get(notes), after.all.get(notes)) {
             let edit = RefEdit::Create { name: notes, new: old };
             return Ok(match self.project.git.edit_refs(&[edit])? {
-                Swap::Done => Some("the agent deleted the handoff notes; they were put back".to_owned()),
+                Swap::Done => {
+                    Some("the agent deleted the handoff notes; redgreen restored them".to_owned())
+                }
                 Swap::Moved => None,
             });
         }
-        // Other runs write notes too; only the one of our own commit is known.
+        // Other runs write notes too. Only the note of our own commit is known.
         let commit = &self.state.progress.head.commit;
         let known = self.state.progress.handoff.as_ref().map(|handoff| handoff.render());
         let found = self.project.git.notes().read(commit)?;
         match known {
             Some(known) if found.as_deref().map(str::trim_end) != Some(known.trim_end()) => {
                 self.project.git.notes().write(commit, &known)?;
-                Ok(Some("the agent changed the run's handoff note; it was written again".to_owned()))
+                Ok(Some(
+                    "the agent changed the run's handoff note; redgreen restored it".to_owned(),
+                ))
             }
-            // A note on the commit the run started from is another run's.
+            // A note on the start commit of the run belongs to another run.
             Some(_) | None => Ok(None),
         }
     }

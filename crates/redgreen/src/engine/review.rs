@@ -1,4 +1,5 @@
-//! Commits on the run's branch that the run did not make: found, never overwritten, and judged like its own.
+//! Commits on the run's branch that the run did not make. They are never overwritten, and judged
+//! like its own.
 
 use std::time::{Duration, Instant};
 
@@ -21,12 +22,12 @@ use crate::trial::{self, Candidate, Remembered, Tried, Withheld};
 /// More commits than this are judged as one.
 const COMMITS_MAX: usize = 30;
 
-/// What is on the run's branch beside the run's own commits.
+/// What is on the run's branch in addition to the run's own commits.
 pub(super) enum Added {
     Nothing,
     /// On top of them, oldest first.
     Commits(Vec<Mark>),
-    /// The run's own commits are not in it any more.
+    /// The branch no longer contains the run's commits.
     Rewritten {
         tip: Oid,
     },
@@ -38,7 +39,7 @@ impl Engine<'_> {
         let Some(tip) = git.read_ref(&self.branch_ref())?.filter(|tip| tip != head) else {
             return Ok(Added::Nothing);
         };
-        // The run's next commit may be there already: made, and not journalled before a crash.
+        // The next commit of the run may already exist: created, but not journalled before a crash.
         if !git.contains(&tip, head)? {
             return Ok(Added::Rewritten { tip });
         }
@@ -49,15 +50,17 @@ impl Engine<'_> {
         Ok(Added::Commits(commits))
     }
 
-    /// The event of commits that somebody added, if there are any.
+    /// The event for commits that somebody added, if there are any.
     pub(super) fn notice_commits(&self) -> Result<Option<Event>> {
-        let added = match self.added_commits()? {
-            Added::Nothing => return Ok(None),
-            Added::Commits(commits) => commits,
-            Added::Rewritten { tip } => {
-                let (branch, head) = (&self.state.run.branch, &self.state.progress.head.commit);
-                return Err(Failure::environment(format!("the branch {branch} was rewritten"))
-                    .evidence(format!("it is at {tip}, without the run's own commit {head}"))
+        let added =
+            match self.added_commits()? {
+                Added::Nothing => return Ok(None),
+                Added::Commits(commits) => commits,
+                Added::Rewritten { tip } => {
+                    let (branch, head) = (&self.state.run.branch, &self.state.progress.head.commit);
+                    return Err(Failure::environment(format!("the branch {branch} was rewritten"))
+                    .evidence(format!("it points to {tip}, which does not contain the run's \
+                                       commit {head}"))
                     .next(format!(
                         "git branch {1} {0} && git branch -f {0} {head}; then: redgreen resume {2}",
                         shell_word(branch),
@@ -65,13 +68,13 @@ impl Engine<'_> {
                         self.folder.id
                     ))
                     .into());
-            }
-        };
-        // A commit of ours that was made before a crash: the step that made it settles it.
+                }
+            };
+        // A commit of ours from before a crash. The step that made it handles it.
         match &self.state.situation {
             Situation::Working { stage, .. } if self.is_ours(&added, stage)? => Ok(None),
             Situation::Working { .. } => self.human_committed(added).map(Some),
-            // They are looked at when somebody is asked for the next step.
+            // They are judged before the next agent turn.
             Situation::Measuring { .. }
             | Situation::Reverting { .. }
             | Situation::Unmeasurable { .. }
@@ -87,32 +90,42 @@ impl Engine<'_> {
 
     pub(super) fn rewritten(&self, tip: &Oid) -> Trouble {
         let (branch, head) = (&self.state.run.branch, &self.state.progress.head.commit);
-        let message = format!("the branch {branch} was rewritten: it is at {tip}, without the run's own commit {head}");
+        let message = format!(
+            "the branch {branch} was rewritten: it points to {tip}, which does not contain the \
+             run's commit {head}"
+        );
         Trouble { kind: "branch.rewritten".to_owned(), message }
     }
 
-    /// Merges what is under way with the commits, so that neither is lost.
+    /// Merges unfinished work with the commits, so that neither is lost.
     pub(super) fn human_committed(&self, commits: Vec<Mark>) -> Result<Event> {
         let (git, head, worktree) = (&self.project.git, &self.state.progress.head, self.worktree());
         let under_way = match &self.state.situation {
             Situation::Working { attempt, .. } if self.is_ready(&worktree)? => {
                 let held = git.snapshot(&worktree, &head.tree)?.tree;
-                Some(if self.state.prepared || self.is_humans(&worktree) { held } else { attempt.tree.clone() })
+                Some(if self.state.prepared || self.is_humans(&worktree) {
+                    held
+                } else {
+                    attempt.tree.clone()
+                })
             }
             Situation::Working { attempt, .. } => Some(attempt.tree.clone()),
             _ => None,
         };
-        let Some((work, tip)) = under_way.filter(|work| *work != head.tree).zip(commits.last()) else {
+        let Some((work, tip)) = under_way.filter(|work| *work != head.tree).zip(commits.last())
+        else {
             return Ok(Event::HumanCommitted { commits, work: None, salvage: None });
         };
-        let salvage = Some(git.salvage(&self.folder.id, "before-your-commits", &work, &head.commit)?);
-        let commit = git.commit_tree(&work, &[&head.commit], "redgreen: work under way\n", now() / 1000)?;
+        let salvage =
+            Some(git.salvage(&self.folder.id, "before-your-commits", &work, &head.commit)?);
+        let commit =
+            git.commit_tree(&work, &[&head.commit], "redgreen: work under way\n", now() / 1000)?;
         let work = git.merged_tree(&tip.commit, &commit)?.ok();
         Ok(Event::HumanCommitted { commits, work, salvage })
     }
 
-    /// Judges one commit: as a REFACTOR, as a GREEN where tests are owed, as a RED where none is. The first that is
-    /// accepted is what it is.
+    /// Judges one commit: as a REFACTOR; as a GREEN if tests are owed; as a RED if not. The first
+    /// accepted phase wins.
     pub(super) fn review(&mut self, commit: &Mark) -> Result<Event> {
         let started = Instant::now();
         let Situation::Reviewing(review) = self.state.situation.clone() else {
@@ -132,17 +145,25 @@ impl Engine<'_> {
         let tests_ms = u64::try_from(tried.tests.as_millis()).unwrap_or(u64::MAX);
         if tried.verdict.decision == Decision::Accepted {
             let (report, targets) = (tried.report.clone(), tried.verdict.targets.clone());
-            let remembered = Remembered { version: 1, report, targets, surroundings: tried.surroundings };
+            let remembered =
+                Remembered { version: 1, report, targets, surroundings: tried.surroundings };
             self.memory()?.keep(&commit.tree, &remembered)?;
         }
         let report = Some(self.keep_report(&tried.report, "review", tests_ms)?);
         let (commit, verdict) = (commit.commit.clone(), tried.verdict);
-        Ok(Event::Reviewed { commit, phase: phase.into(), verdict, report, took_ms: elapsed_ms(started) })
+        Ok(Event::Reviewed {
+            commit,
+            phase: phase.into(),
+            verdict,
+            report,
+            took_ms: elapsed_ms(started),
+        })
     }
 
     fn judge_commit(&self, progress: &Progress, commit: &Mark) -> Result<(JudgedPhase, Tried)> {
         let unbuilt = progress.accepted.as_ref().map(|kept| self.read_report(kept)).transpose()?;
-        let owes = !progress.targets.is_empty() || unbuilt.is_some_and(|report| !report.owed.is_empty());
+        let owes =
+            !progress.targets.is_empty() || unbuilt.is_some_and(|report| !report.owed.is_empty());
         let first = self.try_commit(progress, commit, JudgedPhase::Refactor)?;
         if first.verdict.decision == Decision::Accepted {
             return Ok((JudgedPhase::Refactor, first));
@@ -163,7 +184,7 @@ impl Engine<'_> {
         };
         let (owed, outcome) = (before.owed.clone(), before.outcome);
         let before = match phase {
-            // What RED left unbuilt may stay so: it is GREEN that owes it.
+            // Tests of RED that do not build may stay so: GREEN owes them.
             JudgedPhase::Refactor => known_unbuilt(before),
             JudgedPhase::Red | JudgedPhase::Green => before,
         };
@@ -174,7 +195,10 @@ impl Engine<'_> {
             earlier: None,
             before: Some(before),
             targets: (phase == JudgedPhase::Green).then(|| progress.targets.clone()),
-            surroundings: self.memory()?.recall(&progress.head.tree)?.map(|known| known.surroundings),
+            surroundings: self
+                .memory()?
+                .recall(&progress.head.tree)?
+                .map(|known| known.surroundings),
             brief: &self.words(),
             withheld: Withheld::default(),
             only: &[],
@@ -182,7 +206,7 @@ impl Engine<'_> {
             explain: false,
         };
         let mut tried = trial::hold(self.ground(&worktree), &candidate)?;
-        // A merge with the branch the run is meant for brings what others did; that the tests pass is what counts.
+        // A merge of the target branch brings the work of others. Only passing tests count.
         if phase == JudgedPhase::Refactor
             && let Some(other) = self.merged_target(progress, commit)?
         {
@@ -204,11 +228,13 @@ impl Engine<'_> {
         Ok(tried)
     }
 
-    /// The commit of the target branch that a commit merges into the run's branch, if that is what it does.
+    /// The commit of the target branch that a commit merges into the run's branch, if it does.
     fn merged_target(&self, progress: &Progress, commit: &Mark) -> Result<Option<Oid>> {
         let git = &self.project.git;
         let parents = git.parents(&commit.commit)?;
-        let Some(target) = git.read_ref(&format!("refs/heads/{}", self.state.run.target))? else { return Ok(None) };
+        let Some(target) = git.read_ref(&format!("refs/heads/{}", self.state.run.target))? else {
+            return Ok(None);
+        };
         match parents.as_slice() {
             [first, other] if *first == progress.head.commit && git.contains(&target, other)? => {
                 Ok(Some(other.clone()))
@@ -217,7 +243,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Whether the only commit there is the one that the step under way makes.
+    /// Whether the only new commit is the one that the current step makes.
     fn is_ours(&self, added: &[Mark], stage: &Stage) -> Result<bool> {
         match (stage, added) {
             (Stage::Committing { acceptance }, [only]) if only.tree == acceptance.tree => {
@@ -229,10 +255,9 @@ impl Engine<'_> {
 }
 
 fn known_unbuilt(mut report: Report) -> Report {
-    let owed = std::mem::take(&mut report.owed);
-    if !owed.is_empty() {
+    if !report.owed.is_empty() {
         report.outcome = Outcome::DidNotCompile;
     }
-    report.load_errors.extend(owed);
+    report.load_errors.extend(report.owed.iter().cloned());
     report
 }

@@ -1,4 +1,5 @@
-//! What a run has come to so far, from what was kept of it: the source of the summary and of the closing block.
+//! The results of a run so far, from its stored files: the input of the summary and the closing
+//! block.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,13 +19,18 @@ use crate::git::Status;
 use crate::journal::RunFolder;
 use crate::private;
 
-/// What was kept of a run.
+/// The stored results of a run.
 pub fn seen(project: &Project, folder: &RunFolder, state: &State) -> Result<Seen> {
     seen_at(project, folder, state, &state.progress.head.tree)
 }
 
-/// The same where the run is about to end with another tree.
-pub(super) fn seen_at(project: &Project, folder: &RunFolder, state: &State, tree: &Oid) -> Result<Seen> {
+/// The same for a run that is about to end with another tree.
+pub(super) fn seen_at(
+    project: &Project,
+    folder: &RunFolder,
+    state: &State,
+    tree: &Oid,
+) -> Result<Seen> {
     let artifacts = folder.artifacts();
     let elsewhere = exported_to(folder);
     let cycle = match &elsewhere {
@@ -42,18 +48,20 @@ pub(super) fn seen_at(project: &Project, folder: &RunFolder, state: &State, tree
     })
 }
 
-/// Where the user wants the artifacts beside the run's own folder.
+/// The user's folder for copies of the artifacts.
 fn exported_to(folder: &RunFolder) -> Option<PathBuf> {
     let text = fs::read_to_string(folder.artifacts_to()).ok()?;
     Some(PathBuf::from(text)).filter(|path| path.is_absolute())
 }
 
-/// Copies the artifacts to where the user wants them. Where a run has one cycle, its files lie there by themselves.
+/// Copies the artifacts to the user's folder. For a run with one cycle, the files are directly in
+/// that folder.
 pub fn export(folder: &RunFolder, state: &State) -> Result<()> {
     let Some(place) = exported_to(folder) else { return Ok(()) };
     let artifacts = folder.artifacts();
     for (inside, path) in below(&artifacts, 2) {
-        let flat = inside.strip_prefix("cycle-1").ok().filter(|_| state.run.brief.batch().is_some());
+        let flat =
+            inside.strip_prefix("cycle-1").ok().filter(|_| state.run.brief.batch().is_some());
         let target = place.join(flat.unwrap_or(&inside));
         let act = || format!("write {}", target.display());
         let parent = target.parent().unwrap_or(&place);
@@ -64,13 +72,14 @@ pub fn export(folder: &RunFolder, state: &State) -> Result<()> {
     Ok(())
 }
 
-/// Keeps the place for [`export`].
+/// Stores the folder for [`export`].
 pub fn keep_export(folder: &RunFolder, place: &Path) -> Result<()> {
     let path = folder.artifacts_to();
-    private::write(&path, place.as_os_str().as_encoded_bytes()).with_context(|| format!("write {}", path.display()))
+    private::write(&path, place.as_os_str().as_encoded_bytes())
+        .with_context(|| format!("write {}", path.display()))
 }
 
-/// Files below a folder, to a depth, each with its path from there.
+/// Files below a folder, up to a depth, each with its relative path.
 fn below(folder: &Path, depth: u32) -> Vec<(PathBuf, PathBuf)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -78,7 +87,11 @@ fn below(folder: &Path, depth: u32) -> Vec<(PathBuf, PathBuf)> {
         match entry.file_type() {
             Ok(kind) if kind.is_file() => found.push((name, path)),
             Ok(kind) if kind.is_dir() && depth > 1 => {
-                found.extend(below(&path, depth - 1).into_iter().map(|(inside, path)| (name.join(inside), path)));
+                found.extend(
+                    below(&path, depth - 1)
+                        .into_iter()
+                        .map(|(inside, path)| (name.join(inside), path)),
+                );
             }
             Ok(_) | Err(_) => {}
         }
@@ -87,10 +100,10 @@ fn below(folder: &Path, depth: u32) -> Vec<(PathBuf, PathBuf)> {
     found
 }
 
-/// What the run changed, and what each change is.
+/// The changed files of the run, with a description of each change.
 fn files(project: &Project, base: &str, tree: &str) -> Result<Vec<FileChange>> {
     let git = &project.git;
-    // The list is the run's own and not merged, unless the project asks for it.
+    // The list belongs to the run and is not merged, unless the project wants it.
     let merged = |path: &str| path != test_list::FILE || project.file.plan.keep;
     let text = |tree: &str, path: &str| -> Result<Option<String>> {
         Ok(git.read_file(tree, path)?.and_then(|bytes| String::from_utf8(bytes).ok()))
@@ -103,16 +116,21 @@ fn files(project: &Project, base: &str, tree: &str) -> Result<Vec<FileChange>> {
             Status::Deleted => "deleted",
             Status::Modified | Status::TypeChanged => "modified",
         };
-        files.push(FileChange { how, ..outline::change(&changed.path, old.as_deref(), new.as_deref()) });
+        files.push(FileChange {
+            how,
+            ..outline::change(&changed.path, old.as_deref(), new.as_deref())
+        });
     }
     Ok(files)
 }
 
-/// The test files of the accepted REDs, cycle by cycle; a cycle that was rolled back is not among them.
+/// The test files of the accepted REDs, by cycle, without cycles that were rolled back.
 fn test_files(artifacts: &Path, state: &State) -> Vec<String> {
     let handoffs = state.trail.iter().filter_map(|waypoint| waypoint.progress.handoff.as_ref());
-    let cycles = handoffs.filter(|handoff| handoff.phase == Phase::Red).map(|handoff| handoff.cycle_number);
-    let reds = cycles.filter_map(|cycle| read::<Red>(&artifacts.join(format!("cycle-{cycle}/red.json"))));
+    let cycles =
+        handoffs.filter(|handoff| handoff.phase == Phase::Red).map(|handoff| handoff.cycle_number);
+    let reds =
+        cycles.filter_map(|cycle| read::<Red>(&artifacts.join(format!("cycle-{cycle}/red.json"))));
     let files = reds.flat_map(|red| red.test_files.into_iter().map(|file| file.path));
     files.collect()
 }
@@ -121,7 +139,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
-/// The artifact of the last cycle that has one; later ones than the present cycle were rolled back.
+/// The artifact of the last cycle that has one. Artifacts of later cycles were rolled back.
 fn latest<T: DeserializeOwned>(artifacts: &Path, name: &str, cycle: u32) -> Option<T> {
     let mut cycles: Vec<(u32, PathBuf)> = fs::read_dir(artifacts)
         .ok()?

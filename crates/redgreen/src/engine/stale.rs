@@ -1,5 +1,5 @@
-//! What runs left behind that were killed at their very end, or whose folder someone took away: it is cleared when the
-//! next verb starts, so that nobody has to.
+//! Cleans up after runs that were killed at their very end, or whose folder was removed. This
+//! happens when the next command starts.
 
 use std::path::{Component, Path};
 
@@ -13,8 +13,9 @@ use crate::journal::{self, Journal, RunFolder};
 use crate::runner::Suite;
 
 impl Project {
-    /// Ends what is over but was not left, and removes worktrees of ours that belong to no live run. `spared` is the
-    /// run that the verb is about. Nothing here is worth failing for: what cannot be cleared now is cleared next time.
+    /// Finishes runs that are over, and removes our worktrees without an open run. `spared` is the
+    /// run of the current command. Errors are ignored: what cannot be removed now is removed next
+    /// time.
     pub fn clear_stale(&self, spared: Option<&RunFolder>) {
         for folder in self.store.open().unwrap_or_default() {
             if Some(&folder) != spared && self.knows_run(&folder.id) && is_over(&folder) {
@@ -47,7 +48,8 @@ impl Project {
         if let (true, Some(head)) = (listed.path.is_dir(), &listed.head) {
             let private = tempfile::tempdir().context("make a temporary folder")?;
             let litter = Suite::all_litter().map(str::to_owned).collect();
-            let worktree = Worktree { path: listed.path.clone(), private: private.path().to_owned(), litter };
+            let worktree =
+                Worktree { path: listed.path.clone(), private: private.path().to_owned(), litter };
             let tree = self.git.tree_of(head)?;
             let held = self.git.snapshot(&worktree, &tree)?.tree;
             if held != tree {
@@ -57,7 +59,8 @@ impl Project {
         self.git.worktree_remove(&listed.path)
     }
 
-    /// The run that a checkout of ours was made for: `<workshop>/<id>`, or a folder in `<workshop>/<id>-merge`.
+    /// The run that a checkout of ours was made for: `<workshop>/<id>`, `<workshop>/<id>-attempt-2`
+    /// of several attempts, or a folder in `<workshop>/<id>-merge`.
     fn run_of(&self, checkout: &Path) -> Option<RunId> {
         let workshop = self.workshop.canonicalize().ok()?;
         let inside = checkout.strip_prefix(&workshop).ok()?;
@@ -69,7 +72,7 @@ impl Project {
             })
             .collect::<Option<_>>()?;
         let id = match *names.as_slice() {
-            [id] => id,
+            [id] => run_of_folder(id),
             [merge, _] => merge.strip_suffix("-merge")?,
             _ => return None,
         };
@@ -77,7 +80,16 @@ impl Project {
     }
 }
 
-/// Over, and nobody is at work on it. A journal that cannot be read is for a human to look at.
+/// The run that a folder of the workshop is named after.
+pub fn run_of_folder(name: &str) -> &str {
+    match name.rsplit_once("-attempt-") {
+        Some((id, _)) => id,
+        None => name.strip_suffix("-merge").unwrap_or(name),
+    }
+}
+
+/// Over and not active. An unreadable journal needs a human.
 fn is_over(folder: &RunFolder) -> bool {
-    !journal::is_busy(folder) && matches!(journal::read(folder), Ok((Some(state), _)) if state.is_over())
+    !journal::is_busy(folder)
+        && matches!(journal::read(folder), Ok((Some(state), _)) if state.is_over())
 }

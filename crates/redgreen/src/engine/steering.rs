@@ -1,5 +1,5 @@
-//! What the user tells a run on its way: messages are read when a turn begins, and what they made of accepted work during a
-//! pause is judged when the run goes on.
+//! Input of the user during a run: messages are read at the start of a turn, and files that the
+//! user changed during a pause are judged when the run continues.
 
 use anyhow::{Context, Result};
 use redgreen_core::event::{Event, Outcome};
@@ -14,13 +14,26 @@ use super::{Engine, Sight};
 use crate::journal::mailbox::{self, Waiting};
 
 impl Engine<'_> {
-    /// Whether messages are read before this step: when an agent is asked, and before a run that is done waits for its merge.
+    /// Whether to read messages before this step: before an agent's turn, and before a finished run
+    /// waits for approval. A pause takes effect at the end of the current phase, so it is also read
+    /// there.
     pub(super) fn listens_before(&self, step: &Step) -> bool {
-        let is_time = matches!(step, Step::Ask { .. } | Step::Leave { outcome: Outcome::Waiting });
+        let is_time = match step {
+            Step::Ask { .. } | Step::Attempt { .. } | Step::Leave { outcome: Outcome::Waiting } => {
+                true
+            }
+            Step::Note { .. } => self.is_pause_asked(),
+            _ => false,
+        };
         is_time && self.team.is_some() && !self.project.stop.requested()
     }
 
-    /// Journals the messages that wait. False when there are none.
+    fn is_pause_asked(&self) -> bool {
+        let waiting = mailbox::waiting(&self.folder).unwrap_or_default();
+        waiting.iter().any(|waiting| waiting.message == Ok(Message::Pause))
+    }
+
+    /// Journals waiting messages. False if there are none.
     pub(super) fn read_messages(&mut self) -> Result<bool> {
         let waiting = mailbox::waiting(&self.folder)?;
         if waiting.is_empty() {
@@ -46,6 +59,7 @@ impl Engine<'_> {
         let id = id.to_owned();
         match message {
             Message::Say { text } => Ok(Event::UserSaid { id, message: steer::words(&text)? }),
+            Message::Pause => Ok(Event::PauseAsked { id }),
             Message::Plan { text, before } => {
                 let steer::Plan { text, pending } = steer::plan(&text, &before, self.known_list())?;
                 Ok(Event::PlanEdited { id, text, pending })
@@ -53,7 +67,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The run goes on: with what the user said and changed since it stopped.
+    /// Continues the run, with the user's messages and changes since it stopped.
     pub fn take_up(&mut self, policy: Option<Box<Policy>>) -> Result<()> {
         if !self.state.is_over() {
             self.read_messages()?;
@@ -62,7 +76,7 @@ impl Engine<'_> {
         self.record(&Event::Resumed { policy })
     }
 
-    /// Work that the user changed by hand takes the place of what was accepted, and is judged.
+    /// Files that the user changed replace the accepted ones, and are judged.
     fn take_edits(&mut self) -> Result<()> {
         let (git, worktree) = (&self.project.git, self.worktree());
         let Some(phase) = self.state.editable() else { return Ok(()) };
@@ -70,15 +84,19 @@ impl Engine<'_> {
             return Ok(());
         }
         let (head, expected) = (&self.state.progress.head.tree, self.state.expected_tree());
-        // The list has a way of its own.
+        // The list is handled separately.
         let held = git.with_file_of(&git.snapshot(&worktree, head)?.tree, head, test_list::FILE)?;
-        let before = &self.state.before(phase).with_context(|| format!("find the commit before {phase}"))?.progress;
+        let before = &self
+            .state
+            .before(phase)
+            .with_context(|| format!("find the commit before {phase}"))?
+            .progress;
         let tree = match phase {
             Phase::Green => self.without_joined(&held, before)?,
             Phase::Plan | Phase::Red | Phase::Refactor | Phase::Complete => held.clone(),
         };
         if held == *expected || tree == *expected {
-            // As it was left: the next agent's to work in.
+            // Unchanged, so the next agent can use the worktree.
             return self.unmark_human(&worktree);
         }
         let to = before.head.commit.clone();
@@ -87,16 +105,23 @@ impl Engine<'_> {
         self.record(&Event::WorkEdited { to, tree, salvage })
     }
 
-    /// Takes the run back before the test of the cycle under way; whoever writes the next one is told why.
+    /// Returns the run to before the test of the current cycle. The next author of the test gets
+    /// the reason.
     pub fn reject(&mut self, to: &Oid, message: &str) -> Result<Outcome> {
-        self.go_back(to, |to, salvage| Event::TestRejected { to, message: message.to_owned(), salvage })
+        self.go_back(to, |to, salvage| Event::TestRejected {
+            to,
+            message: message.to_owned(),
+            salvage,
+        })
     }
 
-    /// A pause leaves the worktree to the user, who may change what was accepted.
+    /// A pause hands the worktree to the user, who may change accepted work.
     pub(super) fn hand_to_user(&self, outcome: &Outcome) -> Result<()> {
         let worktree = self.worktree();
         match outcome {
-            Outcome::Paused { after, .. } if *after != Phase::Plan && self.is_ready(&worktree)? => {
+            Outcome::Paused { after, .. }
+                if *after != Phase::Plan && self.is_ready(&worktree)? =>
+            {
                 self.mark_paused(&worktree, *after)
             }
             _ => Ok(()),

@@ -1,6 +1,7 @@
-//! Tests that whoever writes the code does not see. The agent of RED puts them into a folder of the worktree that is in no
-//! snapshot; from there they go to the run's folder, and with the commit of GREEN into the repository. Each step may be
-//! done again: the journal names the file that holds them.
+//! Tests that the implementing agent does not see. The agent of RED writes them to a folder of the
+//! worktree that is in no snapshot. From there they go to the folder of the run, and with the
+//! commit of GREEN into the repository. Each step is safe to repeat: the journal names the file
+//! that contains them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,24 +16,32 @@ use redgreen_core::verdict::Decision;
 use redgreen_core::withheld::{self, FILE_BYTES_MAX, FOLDER, Joined, TestFile, Withheld};
 
 use super::Engine;
-use super::turning::write;
+use super::turn::write;
 use crate::failure::Failure;
 use crate::foreign;
 use crate::git::{Worktree, remove_folder};
 use crate::runner::{self, Suite};
 use crate::trial::Tried;
 
-/// As a line of a `.gitignore`: no snapshot, diff or salvage has it.
+/// A line of a `.gitignore`, so that no snapshot, diff or salvage contains it.
 pub(super) const IGNORED: &str = "/.redgreen/withheld/";
-/// Looked at in the folder.
+/// The maximum number of files in the folder.
 const ENTRIES_MAX: usize = 1_000;
 
 impl Engine<'_> {
-    /// Before a turn: RED finds what it withheld so far, and nobody else finds anything.
-    pub(super) fn lay_out_withheld(&self, worktree: &Worktree, assignment: &Assignment, human: bool) -> Result<()> {
-        let files = if assignment.withhold { self.withheld_tests(assignment.phase)? } else { Vec::new() };
-        let Some(folder) = self.withheld_folder(worktree, !files.is_empty())? else { return Ok(()) };
-        // What a person began to write stays as it is.
+    /// Before a turn: RED finds the tests it withheld so far. Other agents find nothing.
+    pub(super) fn lay_out_withheld(
+        &self,
+        worktree: &Worktree,
+        assignment: &Assignment,
+        human: bool,
+    ) -> Result<()> {
+        let files =
+            if assignment.withhold { self.withheld_tests(assignment.phase)? } else { Vec::new() };
+        let Some(folder) = self.withheld_folder(worktree, !files.is_empty())? else {
+            return Ok(());
+        };
+        // Files that a person started stay unchanged.
         if assignment.withhold && human && folder.exists() {
             return Ok(());
         }
@@ -46,7 +55,8 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// After a turn: keeps the tests that RED withholds, and says which it cannot keep. `tree` is what the agent left.
+    /// After a turn: stores the tests that RED withholds, and reports those it cannot store. `tree`
+    /// is the agent's result.
     pub(super) fn take_withheld(
         &self,
         worktree: &Worktree,
@@ -54,7 +64,8 @@ impl Engine<'_> {
         tree: &Oid,
         name: &str,
     ) -> Result<(Option<Withheld>, Vec<String>)> {
-        let Some(folder) = self.withheld_folder(worktree, false)?.filter(|_| assignment.withhold) else {
+        let Some(folder) = self.withheld_folder(worktree, false)?.filter(|_| assignment.withhold)
+        else {
             return Ok((None, Vec::new()));
         };
         let found = found(&folder)?;
@@ -62,35 +73,41 @@ impl Engine<'_> {
             return Ok((None, Vec::new()));
         }
         let suite = runner::suite(&worktree.path, &self.project.file.test);
-        let frameworks: Vec<_> =
-            suite.as_ref().map_or_else(|_| Suite::every_framework().collect(), |suite| suite.frameworks().collect());
+        let frameworks: Vec<_> = suite.as_ref().map_or_else(
+            |_| Suite::every_framework().collect(),
+            |suite| suite.frameworks().collect(),
+        );
         let listed = self.project.git.tree_files(tree)?;
         let paths: Vec<&str> = listed.iter().filter_map(|file| file.path.to_str()).collect();
         let text = |path: &str| found.iter().find(|(name, _)| name == path)?.1.clone();
-        // What the runner loads by itself reaches other tests.
+        // Files that the runner loads automatically affect other tests.
         let is_hook = |path: &str| {
-            let added = ChangedPath { path: path.to_owned(), kind: Kind::Added, class: Class::Test };
-            !change::hooks_added(Phase::Green, &Change { paths: vec![added] }, &paths, text).is_empty()
+            let added =
+                ChangedPath { path: path.to_owned(), kind: Kind::Added, class: Class::Test };
+            !change::hooks_added(Phase::Green, &Change { paths: vec![added] }, &paths, text)
+                .is_empty()
         };
-        let is_test = |path: &str| change::classify(path, &frameworks) == Class::Test && !is_hook(path);
+        let is_test =
+            |path: &str| change::classify(path, &frameworks) == Class::Test && !is_hook(path);
         let sorted = withheld::sort(found.clone(), &paths, is_test);
         if sorted.files.is_empty() {
             return Ok((None, sorted.dropped));
         }
         let file = RunFile::parse(&format!("withheld/{name}.json"))?;
-        let json = serde_json::to_string(&sorted.files).context("write the withheld tests as JSON")?;
+        let json =
+            serde_json::to_string(&sorted.files).context("write the withheld tests as JSON")?;
         write(&self.folder.path, &file, json.as_bytes())?;
         let paths = sorted.files.iter().map(|file| file.path.clone()).collect();
         let kept = Withheld { file, paths, tests: withheld::count(&sorted.files) };
         Ok((Some(kept), sorted.dropped))
     }
 
-    /// After the turn of an agent. A person's stay until somebody else works.
+    /// After the turn of an agent. A person's files stay until another agent works.
     pub(super) fn clear_withheld(&self, worktree: &Worktree) -> Result<()> {
         self.withheld_folder(worktree, false)?.map_or(Ok(()), |folder| clear(&folder))
     }
 
-    /// What the verdict on this phase tries beside the visible tests.
+    /// The withheld tests for the verdict on this phase.
     pub(super) fn withheld_tests(&self, phase: Phase) -> Result<Vec<TestFile>> {
         let withheld = match (phase, &self.state.situation) {
             _ if !self.state.run.policy.withhold => None,
@@ -101,12 +118,17 @@ impl Engine<'_> {
         withheld.map_or_else(|| Ok(Vec::new()), |withheld| self.read_withheld(withheld))
     }
 
-    /// The tree of a GREEN without the withheld tests that joined it; those that somebody changed stay.
+    /// The tree of a GREEN without the withheld tests that joined it. Changed ones stay.
     pub(super) fn without_joined(&self, tree: &Oid, before: &Progress) -> Result<Oid> {
         let git = &self.project.git;
         let mut left = tree.clone();
-        for file in before.withheld.as_ref().map_or_else(|| Ok(Vec::new()), |withheld| self.read_withheld(withheld))? {
-            if git.read_file(&left, &file.path)?.is_some_and(|bytes| bytes == file.text.as_bytes()) {
+        for file in before
+            .withheld
+            .as_ref()
+            .map_or_else(|| Ok(Vec::new()), |withheld| self.read_withheld(withheld))?
+        {
+            if git.read_file(&left, &file.path)?.is_some_and(|bytes| bytes == file.text.as_bytes())
+            {
                 left = git.with_file_of(&left, &before.head.tree, &file.path)?;
             }
         }
@@ -116,49 +138,68 @@ impl Engine<'_> {
     fn read_withheld(&self, Withheld { file, paths, .. }: &Withheld) -> Result<Vec<TestFile>> {
         let place = self.folder.path.join(file);
         let read = fs::read(&place).map_err(|error| error.to_string());
-        let read = read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
+        let read = read
+            .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
         let files: Vec<TestFile> = read.map_err(|why| {
-            Failure::environment(format!("the withheld tests of the run cannot be read: {why}"))
+            Failure::environment(format!("cannot read the withheld tests of the run: {why}"))
                 .evidence(place.display().to_string())
                 .next(format!("redgreen resume {} --no-withhold", self.folder.id))
         })?;
         Ok(files.into_iter().filter(|file| paths.contains(&file.path)).collect())
     }
 
-    /// Of a run that began elsewhere: how many withheld tests stayed there.
+    /// For a run from another machine: how many withheld tests stayed there.
     pub(super) fn withheld_elsewhere(&self, phase: Phase) -> Option<String> {
         let progress = &self.state.progress;
         let handoff = progress.handoff.as_ref().filter(|handoff| handoff.phase == Phase::Red)?;
-        let missing = phase == Phase::Green && progress.withheld.is_none() && handoff.withheld_tests > 0;
+        let missing =
+            phase == Phase::Green && progress.withheld.is_none() && handoff.withheld_tests > 0;
         let count = handoff.withheld_tests;
-        missing.then(|| format!("{count} withheld tests stayed where the run began; this verdict is without them"))
+        missing.then(|| {
+            format!(
+                "{count} withheld tests are on the machine that started the run; this verdict does \
+                 not include them"
+            )
+        })
     }
 
-    /// RED: what stays withheld of it.
-    pub(super) fn kept_back(&self, phase: Phase, files: &[TestFile], tried: &Tried) -> Option<Withheld> {
+    /// RED: the tests that stay withheld.
+    pub(super) fn kept_back(
+        &self,
+        phase: Phase,
+        files: &[TestFile],
+        tried: &Tried,
+    ) -> Option<Withheld> {
         let Situation::Working { attempt, .. } = &self.state.situation else { return None };
         let accepted = phase == Phase::Red && tried.verdict.decision == Decision::Accepted;
-        let written = attempt.withheld.as_ref().filter(|_| accepted && !tried.unseen.paths.is_empty())?;
+        let written =
+            attempt.withheld.as_ref().filter(|_| accepted && !tried.unseen.paths.is_empty())?;
         let is_kept = |file: &&TestFile| tried.unseen.paths.contains(&file.path);
         let kept: Vec<TestFile> = files.iter().filter(is_kept).cloned().collect();
         let (file, paths) = (written.file.clone(), tried.unseen.paths.clone());
         Some(Withheld { file, paths, tests: withheld::count(&kept) })
     }
 
-    /// GREEN: the tree that is committed, with the withheld tests that it passes.
-    pub(super) fn join(&self, tree: &Oid, files: &[TestFile], tried: &Tried) -> Result<Option<Joined>> {
+    /// GREEN: the tree to commit, with the withheld tests that it passes.
+    pub(super) fn join(
+        &self,
+        tree: &Oid,
+        files: &[TestFile],
+        tried: &Tried,
+    ) -> Result<Option<Joined>> {
         let unseen = &tried.unseen;
         if tried.verdict.decision != Decision::Accepted || unseen.paths.is_empty() {
             return Ok(None);
         }
         let joining = files.iter().filter(|file| unseen.paths.contains(&file.path));
-        let joining: Vec<(&Path, &str)> = joining.map(|file| (file.path.as_ref(), file.text.as_str())).collect();
+        let joining: Vec<(&Path, &str)> =
+            joining.map(|file| (file.path.as_ref(), file.text.as_str())).collect();
         let tree = self.project.git.with_files(tree, &joining)?;
         let tests = u64::try_from(unseen.passed.len()).unwrap_or(u64::MAX);
         Ok(Some(Joined { tree, paths: unseen.paths.clone(), tests }))
     }
 
-    /// What is being committed, if withheld tests are part of it.
+    /// The commit in progress, if it contains withheld tests.
     pub(super) fn joining(&self) -> Option<&Joined> {
         match &self.state.situation {
             Situation::Working { stage: Stage::Committing { acceptance }, .. } => {
@@ -169,13 +210,14 @@ impl Engine<'_> {
         }
     }
 
-    /// A person's files stay as they are, and the tests that joined them come beside them.
+    /// A person's files stay unchanged, and the tests that joined are added.
     pub(super) fn lay_out_joined(&self, worktree: &Worktree) -> Result<()> {
         let Some(joined) = self.joining() else { return Ok(()) };
         for path in &joined.paths {
             let place = worktree.path.join(path);
             let bytes = self.project.git.read_file(&joined.tree, path)?;
-            let is_taken = place.symlink_metadata().is_ok() || foreign::stays(&worktree.path, &place).is_err();
+            let is_taken =
+                place.symlink_metadata().is_ok() || foreign::stays(&worktree.path, &place).is_err();
             let (Some(bytes), false) = (bytes, is_taken) else { continue };
             let act = || format!("write {}", place.display());
             fs::create_dir_all(place.parent().unwrap_or(&worktree.path)).with_context(act)?;
@@ -184,7 +226,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// The folder if it is there or `needed`, unless the project uses this name itself or a link leads elsewhere.
+    /// The folder if it exists or is `needed`, unless the project uses this name or it is a link.
     fn withheld_folder(&self, worktree: &Worktree, needed: bool) -> Result<Option<PathBuf>> {
         let folder = worktree.path.join(FOLDER);
         let is_link = |above: &Path| above.symlink_metadata().is_ok_and(|facts| !facts.is_dir());
@@ -198,8 +240,8 @@ impl Engine<'_> {
     }
 }
 
-/// The files in a folder by their paths from it, in order; links are not followed. What is no text of bearable size has
-/// none.
+/// The files in a folder by relative path, in order, without following links. A file that is not
+/// text of reasonable size has no content.
 fn found(folder: &Path) -> Result<Vec<(String, Option<String>)>> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -207,10 +249,13 @@ fn found(folder: &Path) -> Result<Vec<(String, Option<String>)>> {
     while let Some(inner) = folders.pop().filter(|_| looked_at < ENTRIES_MAX) {
         let is_folder = inner.symlink_metadata().is_ok_and(|facts| facts.is_dir());
         let entries = if is_folder { fs::read_dir(&inner) } else { continue };
-        for entry in entries.with_context(|| format!("read folder {}", inner.display()))?.take(ENTRIES_MAX) {
+        for entry in
+            entries.with_context(|| format!("read folder {}", inner.display()))?.take(ENTRIES_MAX)
+        {
             let path = entry.with_context(|| format!("read folder {}", inner.display()))?.path();
             looked_at += 1;
-            let facts = path.symlink_metadata().with_context(|| format!("read {}", path.display()))?;
+            let facts =
+                path.symlink_metadata().with_context(|| format!("read {}", path.display()))?;
             let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
             if facts.is_dir() {
                 folders.push(path);
@@ -225,11 +270,11 @@ fn found(folder: &Path) -> Result<Vec<(String, Option<String>)>> {
     Ok(found)
 }
 
-/// With the folder above it, if nothing else is in there.
+/// Also removes the folder above it, if it is empty.
 fn clear(folder: &Path) -> Result<()> {
     remove_folder(folder).with_context(|| format!("remove {}", folder.display()))?;
     if let Some(above) = folder.parent() {
-        // It is not there, or holds something else.
+        // It does not exist, or is not empty.
         fs::remove_dir(above).ok();
     }
     Ok(())

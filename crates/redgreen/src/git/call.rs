@@ -1,4 +1,5 @@
-//! One call of git: an environment that only we decide on, bounded time and output, and errors that name the act.
+//! One call of git with a fixed environment, limited time and output, and errors that name the
+//! operation.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -18,15 +19,16 @@ use crate::process::{Limits, Output, Program, Stop};
 const QUICK_MAX: Duration = Duration::from_secs(60);
 /// For calls that write a whole checkout, perhaps through the user's filters.
 pub(super) const CHECKOUT_MAX: Duration = Duration::from_secs(600);
-/// More than this from one call is a mistake, not an answer.
+/// A longer answer is an error.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
-/// How git ends when it does not know an option.
+/// Git's exit code for an unknown option.
 const NOT_UNDERSTOOD: i32 = 129;
-/// How many of git's complaints are passed on with an error.
+/// The number of git's error lines in our message.
 const COMPLAINTS_MAX: usize = 3;
 
-/// Git sets these for hooks, and users for experiments; a child that inherits one works on the wrong repository, the
-/// wrong index or with other rules. `GIT_CONFIG_COUNT` stays: containers use it to say which folders are safe.
+/// Git sets these for hooks, and users for experiments. A child process that inherits one works on
+/// the wrong repository, the wrong index or with different rules. `GIT_CONFIG_COUNT` stays:
+/// containers use it for `safe.directory`.
 const NOT_INHERITED: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_ATTR_SOURCE",
@@ -58,10 +60,11 @@ const NOT_INHERITED: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
-/// For every call but the merge: what the user, an agent with a pen, or whoever packed a repository that was copied as a
-/// folder, configured to run or to hide has no say. Beside these, each call names what it does not want: signatures,
-/// external diffs, text conversions. Filters and merge drivers of the repository's own configuration stay in force where
-/// files are checked out or merged, since a project may need them; `redgreen trust` asks about them first.
+/// Settings for every call except the merge, so that the configuration of the user, of an agent or
+/// of a copied repository cannot run programs or hide changes. Each call also disables what it does
+/// not need: signing, external diffs, text conversion. Filters and merge drivers stay enabled where
+/// files are checked out or merged, since a project may need them; `redgreen trust` asks about them
+/// first.
 const PLUMBING_CONFIG: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -74,10 +77,10 @@ const PLUMBING_CONFIG: &[&str] = &[
     "maintenance.auto=false",
 ];
 
-/// Worktrees of ours are whole, however little of the project the user has checked out.
-const WHOLE: &str = "core.sparseCheckout=false";
+/// Our worktrees are complete even if the user's checkout is sparse.
+const NOT_SPARSE: &str = "core.sparseCheckout=false";
 
-/// Commands that change nothing, as we call them: one that is ended half-way loses nothing.
+/// Commands that, as we call them, change nothing and can be interrupted safely.
 const READING: &[&str] = &[
     "cat-file",
     "config",
@@ -92,7 +95,6 @@ const READING: &[&str] = &[
     "rev-parse",
 ];
 
-/// A git command about to be run.
 pub(super) struct Call {
     program: Program,
     folder: PathBuf,
@@ -101,34 +103,36 @@ pub(super) struct Call {
 }
 
 impl Git {
-    /// A call that runs none of the user's hooks, in the checkout.
+    /// A call in the checkout that runs none of the user's hooks.
     pub(super) fn call<const N: usize>(&self, args: [&str; N]) -> Call {
         let reads = args.first().is_some_and(|command| READING.contains(command));
         let call = Call::plumbing(&self.root, &[]).args(args);
-        if reads { call.unless(&self.stop) } else { call }
+        if reads { call.interruptible(&self.stop) } else { call }
     }
 
-    /// For what changes something of the user's in several calls: all of them come to their end.
-    pub(super) fn to_the_end(&self) -> Self {
+    /// For several calls that change the user's files together: none of them is interrupted.
+    pub(super) fn uninterrupted(&self) -> Self {
         Self { stop: Stop::default(), ..self.clone() }
     }
 
-    /// A call on a folder of ours by explicit places, so that whatever was done to its `.git` has no effect. What it
-    /// leaves half done is done again, so that it ends when the user wants to stop.
+    /// A call with explicit `--git-dir` and `--work-tree`, so changes to the folder's `.git` have
+    /// no effect. Interrupted work is repeated later, so the call ends when the user asks to stop.
     pub(super) fn call_on(&self, folder: &Path, index: &Path) -> Call {
         let dir = ["--git-dir".into(), self.common_dir.clone().into()];
         let tree = ["--work-tree".into(), OsString::from(folder)];
-        Call::plumbing(folder, &[dir, tree].concat()).env("GIT_INDEX_FILE", index).unless(&self.stop)
+        Call::plumbing(folder, &[dir, tree].concat())
+            .env("GIT_INDEX_FILE", index)
+            .interruptible(&self.stop)
     }
 }
 
 impl Call {
     pub(super) fn plumbing(folder: &Path, options: &[OsString]) -> Self {
-        Self::without_hooks(folder, [WHOLE].iter().chain(PLUMBING_CONFIG), options)
+        Self::without_hooks(folder, [NOT_SPARSE].iter().chain(PLUMBING_CONFIG), options)
     }
 
-    /// The same for a checkout of the user's, which stays as sparse as it is.
-    pub(super) fn plumbing_of_the_user(folder: &Path) -> Self {
+    /// Like `plumbing`, for a checkout of the user that may be sparse.
+    pub(super) fn user_plumbing(folder: &Path) -> Self {
         Self::without_hooks(folder, PLUMBING_CONFIG, &[])
     }
 
@@ -139,12 +143,13 @@ impl Call {
     ) -> Self {
         let mut program = base(folder)
             .env("LC_ALL", "C")
-            // Reading never rewrites the user's index.
+            // Do not rewrite the user's index while reading.
             .env("GIT_OPTIONAL_LOCKS", "0")
-            // A replace ref would let one commit pose as another.
+            // Ignore replace refs: with them one commit can pose as another.
             .env("GIT_NO_REPLACE_OBJECTS", "1")
-            // An object that a partial clone lacks would be fetched: with `core.sshCommand`, `remote.*.uploadpack`,
-            // `credential.helper` or an `ext::` address that is a command of the repository's choice.
+            // Do not fetch missing objects of a partial clone: `core.sshCommand`,
+            // `remote.*.uploadpack`, `credential.helper` and `ext::` URLs would run a command
+            // chosen by the repository.
             .env("GIT_NO_LAZY_FETCH", "1")
             .env("GIT_ALLOW_PROTOCOL", "none")
             .env("GIT_LITERAL_PATHSPECS", "1");
@@ -154,15 +159,16 @@ impl Call {
         Self::new(program.args(options.iter().cloned()), folder)
     }
 
-    /// A call as the user would make it: hooks, signing and merge drivers in force.
+    /// A call as the user would make it, with hooks, signing and merge drivers.
     pub(super) fn as_the_user(folder: &Path) -> Self {
-        // LANGUAGE asks for English words without changing the locale that the user's hooks run in.
+        // LANGUAGE selects English messages without changing the locale of the user's hooks.
         Self::new(base(folder).env("LANGUAGE", "en"), folder)
     }
 
     fn new(program: Program, folder: &Path) -> Self {
         let limits = Limits { wall: QUICK_MAX, output_bytes_max: ANSWER_BYTES_MAX };
-        // Only calls that say so are cut off by Ctrl-C: half a change of refs or of the user's files would be left.
+        // Ctrl-C interrupts only calls that opt in: others could leave half a change of refs or of
+        // the user's files.
         Self { program, folder: folder.to_owned(), limits, stop: Stop::default() }
     }
 
@@ -201,25 +207,27 @@ impl Call {
         self
     }
 
-    /// Ends when the user wants to stop, which loses nothing. Whoever leaves because of that wish still has work to put
-    /// away: calls that begin after it come to their end.
-    pub(super) fn unless(self, stop: &Stop) -> Self {
+    /// Ends the call when the user asks to stop. Calls that begin after that request run to
+    /// completion, because they save work.
+    pub(super) fn interruptible(self, stop: &Stop) -> Self {
         if stop.requested() { self } else { self.stop(stop) }
     }
 
-    /// The exit may be anything, since some commands answer with it; the output may be cut.
+    /// Any exit code is accepted, and the output may be truncated.
     pub(super) fn output(self, act: &str) -> Result<Output> {
-        self.program.output(self.limits, &self.stop).map_err(|error| not_started(error, act, &self.folder))
+        self.program
+            .output(self.limits, &self.stop)
+            .map_err(|error| not_started(error, act, &self.folder))
     }
 
-    /// Any exit code is an answer; a signal, a time-out or cut output is not.
+    /// Any exit code is an answer. A signal, a timeout or truncated output is an error.
     pub(super) fn ask(self, act: &str) -> Result<Output> {
         let output = self.output(act)?;
         match output.exit {
             Exit::Code(_) if output.cut => bail!("{act}: git's answer is too long"),
             Exit::Code(_) => Ok(output),
             Exit::NotStarted => bail!("{act}: git was not started"),
-            Exit::Signal(signal) => bail!("{act}: git was ended by signal {signal}"),
+            Exit::Signal(signal) => bail!("{act}: git was killed by signal {signal}"),
             Exit::TimedOut => bail!("{act}: git took longer than {} s", output.wall.as_secs()),
         }
     }
@@ -238,8 +246,8 @@ impl Call {
     }
 }
 
-/// Two acts that do not need each other.
-pub(super) fn at_once<A: Send, B>(
+/// Runs two independent operations in parallel.
+pub(super) fn in_parallel<A: Send, B>(
     first: impl FnOnce() -> Result<A> + Send,
     second: impl FnOnce() -> Result<B>,
 ) -> (Result<A>, Result<B>) {
@@ -250,7 +258,7 @@ pub(super) fn at_once<A: Send, B>(
     })
 }
 
-/// Git said no, in its own words; a lock in the way also says how to get rid of it.
+/// Git's own error message; for a lock file also the command that removes it.
 pub(super) fn refused(act: &str, output: &Output) -> Error {
     if output.exit == Exit::Code(NOT_UNDERSTOOD)
         && let Err(too_old) = version::check()
@@ -259,7 +267,7 @@ pub(super) fn refused(act: &str, output: &Output) -> Error {
     }
     let stderr = output.stderr_text();
     let what = format!("{act}: {}", complaint(&stderr));
-    match lock_in_the_way(&stderr) {
+    match existing_lock(&stderr) {
         Some(lock) => Failure::environment(what)
             .evidence("another git process holds the lock, or one was killed and left it behind")
             .next(format!("rm -f {}   (when no other git is running)", in_quotes(lock)))
@@ -268,7 +276,7 @@ pub(super) fn refused(act: &str, output: &Output) -> Error {
     }
 }
 
-/// The lines that carry git's reason, without its `fatal:`; the last line where there is none.
+/// Git's error lines without `fatal:` and `error:`, or the last line if there are none.
 pub(super) fn complaint(stderr: &str) -> String {
     let reason = |line: &str| {
         let text = line.strip_prefix("fatal: ").or_else(|| line.strip_prefix("error: "))?;
@@ -278,32 +286,47 @@ pub(super) fn complaint(stderr: &str) -> String {
     reasons.dedup();
     reasons.truncate(COMPLAINTS_MAX);
     let last = || stderr.lines().rev().find(|line| !line.trim().is_empty());
-    if reasons.is_empty() { last().unwrap_or("git gave no reason").to_owned() } else { reasons.join("; ") }
+    if reasons.is_empty() {
+        last().unwrap_or("git gave no reason").to_owned()
+    } else {
+        reasons.join("; ")
+    }
 }
 
-/// The path of a lock file that git found taken: `Unable to create '…/index.lock': File exists.`
-pub(super) fn lock_in_the_way(stderr: &str) -> Option<&str> {
+/// The path of an existing lock file in git's error: `Unable to create '…/index.lock': File
+/// exists.`
+pub(super) fn existing_lock(stderr: &str) -> Option<&str> {
     let (before, _) = stderr.split_once(".lock': File exists")?;
     let start = before.rfind('\'')? + 1;
     stderr.get(start..before.len() + ".lock".len())
 }
 
 pub(super) fn base(folder: &Path) -> Program {
-    let program = Program::new("git").cwd(folder).env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true");
+    let program =
+        Program::new("git").cwd(folder).env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true");
     NOT_INHERITED.iter().fold(program, |program, name| program.env_remove(*name))
 }
 
 fn not_started(error: Error, act: &str, folder: &Path) -> Error {
     let missing = |cause: &(dyn std::error::Error + 'static)| {
-        cause.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::NotFound)
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == ErrorKind::NotFound)
     };
     if !error.chain().any(missing) {
         return error.context(act.to_owned());
     }
-    // The system says the same of a missing program and of a missing folder to start it in.
+    // The system reports a missing program and a missing working directory in the same way.
     if folder.is_dir() {
-        Failure::environment("git is not installed, or not on the PATH").evidence(act).next("git --version").into()
+        Failure::environment("git is not installed, or not on the PATH")
+            .evidence(act)
+            .next("git --version")
+            .into()
     } else {
-        Failure::environment(format!("{act}: the folder {} is gone", folder.display())).into()
+        Failure::environment(format!(
+            "{act}: the folder {} does not exist any more",
+            folder.display()
+        ))
+        .into()
     }
 }

@@ -1,5 +1,5 @@
-//! The user's own checkout as a tree, without a commit: its files as they are, or its index. Both are read; neither the
-//! files nor the user's index are written.
+//! Reads the user's checkout as a tree, without a commit: its files or its index. Neither is
+//! written.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,12 +13,17 @@ use redgreen_core::names::Oid;
 
 impl Git {
     /// All files of the checkout that are in `base_tree` or not ignored, as a tree.
-    pub fn checkout_tree(&self, base_tree: &Oid, litter: impl Iterator<Item = &'static str>) -> Result<Oid> {
+    pub fn checkout_tree(
+        &self,
+        base_tree: &Oid,
+        litter: impl Iterator<Item = &'static str>,
+    ) -> Result<Oid> {
         let private = tempfile::tempdir().context("make a temporary folder")?;
         self.checkout_tree_by(private.path(), base_tree, litter)
     }
 
-    /// The same with a folder of ours where git's knowledge of the files is kept: asked again, only changed ones are read.
+    /// Like `checkout_tree`, with a private folder that keeps the index, so repeated calls read
+    /// only changed files.
     pub fn checkout_tree_by(
         &self,
         private: &Path,
@@ -30,29 +35,36 @@ impl Git {
         let snapshot = self.snapshot(&checkout, base_tree)?;
         match snapshot.nested.first() {
             None => Ok(snapshot.tree),
-            Some(nested) => Err(Failure::usage(format!("{} is a git repository of its own", nested.display()))
-                .evidence("a tree of this repository cannot hold its files")
-                .next("commit what belongs to the step, then: redgreen judge … --head HEAD")
-                .into()),
+            Some(nested) => {
+                Err(Failure::usage(format!("{} is a separate git repository", nested.display()))
+                    .evidence("a tree of this repository cannot contain its files")
+                    .next("commit what belongs to the step, then: redgreen judge … --head HEAD")
+                    .into())
+            }
         }
     }
 
-    /// What is staged, as a tree. A copy of the index is read: git refreshes the one it works with.
+    /// The staged files as a tree. Uses a copy of the index, because git refreshes the one it works
+    /// with.
     pub fn index_tree(&self) -> Result<Oid> {
         let admin = self.admin_dir(&self.root)?.unwrap_or_else(|| self.common_dir.clone());
-        let (index, private) = (admin.join("index"), tempfile::tempdir().context("make a temporary folder")?);
+        let (index, private) =
+            (admin.join("index"), tempfile::tempdir().context("make a temporary folder")?);
         let copy = private.path().join("index");
         match fs::read(&index) {
-            Ok(bytes) => fs::write(&copy, bytes).with_context(|| format!("write {}", copy.display()))?,
-            // A repository in which nothing was staged yet has none.
+            Ok(bytes) => {
+                fs::write(&copy, bytes).with_context(|| format!("write {}", copy.display()))?;
+            }
+            // The index does not exist until something is staged.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error).with_context(|| format!("read {}", index.display())),
         }
-        let written = self.call_on(&self.root, &copy).arg("write-tree").line("write the index as a tree");
+        let written =
+            self.call_on(&self.root, &copy).arg("write-tree").line("write the index as a tree");
         written.and_then(|tree| Ok(Oid::parse(&tree)?)).map_err(|error| {
-            Failure::usage("the index is no tree that could be judged")
+            Failure::usage("cannot judge the index")
                 .evidence(format!("{error:#}"))
-                .next("finish the merge that is under way, or judge --head WORKTREE")
+                .next("finish the merge in progress, or run: redgreen judge … --head WORKTREE")
                 .into()
         })
     }

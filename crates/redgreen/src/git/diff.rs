@@ -1,4 +1,4 @@
-//! What differs between two trees, as data, as numbers and as text.
+//! Compares two trees: changed files, line counts and patches.
 
 use std::cmp::Ordering;
 use std::os::unix::ffi::OsStrExt;
@@ -9,13 +9,13 @@ use redgreen_core::names::Oid;
 use super::call::refused;
 use super::{Git, TreeFile};
 
-/// One path that is not the same in both trees. A rename is a deletion and an addition.
+/// A path that differs between two trees. A rename is a deletion and an addition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Changed {
-    /// Bytes that are not UTF-8 are shown as U+FFFD.
+    /// Bytes that are not UTF-8 are replaced by U+FFFD.
     pub path: String,
     pub status: Status,
-    /// As git writes them: 100644, 100755, 120000 (symbolic link), 160000 (submodule), 0 (absent).
+    /// As git prints them: 100644, 100755, 120000 (symbolic link), 160000 (submodule), 0 (absent).
     pub old_mode: u32,
     pub new_mode: u32,
 }
@@ -29,7 +29,7 @@ pub enum Status {
     TypeChanged,
 }
 
-/// Lines added and removed; both absent for binary files.
+/// The number of added and removed lines; `None` for binary files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat {
     pub path: String,
@@ -37,7 +37,7 @@ pub struct Stat {
     pub removed: Option<u64>,
 }
 
-/// A patch, perhaps with its middle cut out.
+/// A patch. If `cut`, its middle is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffText {
     pub text: String,
@@ -45,9 +45,9 @@ pub struct DiffText {
 }
 
 impl Changed {
-    /// A link to a commit of another repository, before or after.
+    /// Whether the path is or was a submodule.
     pub fn is_submodule(&self) -> bool {
-        // Read as git writes it, in decimal.
+        // The mode as git prints it, read as decimal.
         const GITLINK: u32 = 160_000;
         self.old_mode == GITLINK || self.new_mode == GITLINK
     }
@@ -58,21 +58,23 @@ impl Git {
         if old == new {
             return Ok(Vec::new());
         }
-        // What was listed before is compared here; the other tree is listed sooner or later.
+        // If one tree is already listed, compare in memory: the other one will be listed anyway.
         if Oid::parse(new).is_ok()
             && let Some(before) = self.listed_files(old)
         {
             return Ok(compared(&before, &self.tree_files(new)?));
         }
         let act = format!("compare {old} with {new}");
-        let answer = self.call(["diff-tree", "-r", "-z", "--raw", "--no-renames", old, new]).run(&act)?;
+        let answer =
+            self.call(["diff-tree", "-r", "-z", "--raw", "--no-renames", old, new]).run(&act)?;
         let mut fields = answer.split(|byte| *byte == 0).filter(|field| !field.is_empty());
         let mut all = Vec::new();
         while let Some(about) = fields.next() {
             let about = String::from_utf8_lossy(about);
             let path = String::from_utf8_lossy(fields.next().unwrap_or_default());
             all.push(
-                changed(&about, path.into_owned()).with_context(|| format!("{act}: unknown answer of git: {about}"))?,
+                changed(&about, path.into_owned())
+                    .with_context(|| format!("{act}: unexpected output of git: {about}"))?,
             );
         }
         Ok(all)
@@ -80,21 +82,37 @@ impl Git {
 
     pub fn diff_stat(&self, old: &str, new: &str) -> Result<Vec<Stat>> {
         let act = format!("count changes from {old} to {new}");
-        let answer = self.call(["diff-tree", "-r", "-z", "--numstat", "--no-renames", old, new]).run(&act)?;
+        let answer = self
+            .call(["diff-tree", "-r", "-z", "--numstat", "--no-renames", old, new])
+            .run(&act)?;
         let stat = |line: &[u8]| {
             let line = String::from_utf8_lossy(line).into_owned();
             let mut fields = line.splitn(3, '\t');
             let (added, removed, path) = (fields.next()?, fields.next()?, fields.next()?);
-            Some(Stat { path: path.to_owned(), added: added.parse().ok(), removed: removed.parse().ok() })
+            Some(Stat {
+                path: path.to_owned(),
+                added: added.parse().ok(),
+                removed: removed.parse().ok(),
+            })
         };
         Ok(answer.split(|byte| *byte == 0).filter_map(stat).collect())
     }
 
-    /// The patch; past `bytes_max` its beginning and its end.
+    /// The patch. Beyond `bytes_max`, its beginning and end.
     pub fn diff_text(&self, old: &str, new: &str, bytes_max: usize) -> Result<DiffText> {
         let act = format!("show changes from {old} to {new}");
         let output = self
-            .call(["diff-tree", "-r", "-p", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv", old, new])
+            .call([
+                "diff-tree",
+                "-r",
+                "-p",
+                "--no-renames",
+                "--no-color",
+                "--no-ext-diff",
+                "--no-textconv",
+                old,
+                new,
+            ])
             .bytes_max(bytes_max)
             .output(&act)?;
         if !output.success() {
@@ -104,7 +122,8 @@ impl Git {
     }
 }
 
-/// What differs between two lists of files in the order of their paths' bytes, in that order.
+/// Compares two lists of files that are sorted by the bytes of their paths. The result has the same
+/// order.
 fn compared(before: &[TreeFile], after: &[TreeFile]) -> Vec<Changed> {
     let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());
     let mut all = Vec::new();
@@ -113,7 +132,9 @@ fn compared(before: &[TreeFile], after: &[TreeFile]) -> Vec<Changed> {
             (None, None) => return all,
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
-            (Some(one), Some(other)) => one.path.as_os_str().as_bytes().cmp(other.path.as_os_str().as_bytes()),
+            (Some(one), Some(other)) => {
+                one.path.as_os_str().as_bytes().cmp(other.path.as_os_str().as_bytes())
+            }
         };
         let old = before.next_if(|_| order.is_le());
         let new = after.next_if(|_| order.is_ge());
@@ -131,19 +152,19 @@ fn compared(before: &[TreeFile], after: &[TreeFile]) -> Vec<Changed> {
     }
 }
 
-/// A file, a link or a submodule.
+/// Whether it is a file, a link or a submodule.
 fn kind(file: &TreeFile) -> u32 {
     const KIND_BITS: u32 = 0o170_000;
     file.mode & KIND_BITS
 }
 
-/// As git writes it: the octal digits of a mode, read as a decimal number.
+/// Git's notation: the octal digits of a mode read as a decimal number.
 fn in_decimal(mode: u32) -> u32 {
     let digits = (0..6).map(|place| (mode >> (3 * place) & 0o7) * 10_u32.pow(place));
     digits.sum()
 }
 
-/// Reads `:100644 100755 <id> <id> M`.
+/// Parses `:100644 100755 <id> <id> M`.
 fn changed(about: &str, path: String) -> Option<Changed> {
     let mut words = about.strip_prefix(':')?.split(' ');
     let old_mode = words.next()?.parse().ok()?;
@@ -163,19 +184,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_lists_are_compared_as_git_compares_trees() {
+    fn compares_listings_like_git() {
         let file = |(path, mode, id): (&str, u32, &str)| TreeFile {
             path: path.into(),
             mode,
             id: id.to_owned(),
             size: Some(1),
         };
-        let before =
-            [("a.b", 0o100_644, "1"), ("a/b", 0o100_644, "1"), ("link", 0o100_644, "2"), ("same", 0o100_644, "3")];
-        let after =
-            [("a/b", 0o100_755, "1"), ("a0", 0o100_644, "4"), ("link", 0o120_000, "2"), ("same", 0o100_644, "3")];
-        let told = compared(&before.map(file), &after.map(file));
-        let rows: Vec<_> = told.iter().map(|one| (one.path.as_str(), one.status, one.old_mode, one.new_mode)).collect();
+        let before = [
+            ("a.b", 0o100_644, "1"),
+            ("a/b", 0o100_644, "1"),
+            ("link", 0o100_644, "2"),
+            ("same", 0o100_644, "3"),
+        ];
+        let after = [
+            ("a/b", 0o100_755, "1"),
+            ("a0", 0o100_644, "4"),
+            ("link", 0o120_000, "2"),
+            ("same", 0o100_644, "3"),
+        ];
+        let changes = compared(&before.map(file), &after.map(file));
+        let rows: Vec<_> = changes
+            .iter()
+            .map(|one| (one.path.as_str(), one.status, one.old_mode, one.new_mode))
+            .collect();
         let expected = [
             ("a.b", Status::Deleted, 100_644, 0),
             ("a/b", Status::Modified, 100_644, 100_755),

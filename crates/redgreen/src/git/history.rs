@@ -1,4 +1,4 @@
-//! What commits say of themselves: their order, their parents, the run that made them.
+//! Reads the history: order, parents and messages of commits.
 
 use anyhow::{Context, Result};
 use redgreen_core::event::Mark;
@@ -7,11 +7,13 @@ use redgreen_core::names::Oid;
 use super::Git;
 
 impl Git {
-    /// The commits from `old` (without it) to `new`, along first parents, oldest first.
+    /// The commits after `old` up to `new`, along first parents, oldest first.
     pub fn commits_since(&self, old: &str, new: &str) -> Result<Vec<Mark>> {
         let range = format!("{old}..{new}");
         let act = format!("list the commits of {range}");
-        let answer = self.call(["log", "--first-parent", "--reverse", "--format=%H %T", &range]).run(&act)?;
+        let answer = self
+            .call(["log", "--first-parent", "--reverse", "--format=%H %T", &range])
+            .run(&act)?;
         let text = String::from_utf8_lossy(&answer);
         let mark = |line: &str| {
             let (commit, tree) = line.split_once(' ')?;
@@ -20,24 +22,31 @@ impl Git {
         text.lines().map(mark).collect::<Option<Vec<_>>>().context(act)
     }
 
-    /// The same with the first line of each commit's message; at most so many, the newest ones.
-    pub fn subjects_since(&self, old: &Oid, new: &Oid, limit: usize) -> Result<Vec<(Mark, String)>> {
+    /// Like `commits_since`, with subjects; at most `limit` commits, the newest ones.
+    pub fn subjects_since(
+        &self,
+        old: &Oid,
+        new: &Oid,
+        limit: usize,
+    ) -> Result<Vec<(Mark, String)>> {
         let range = format!("{old}..{new}");
         let act = format!("list the commits of {range}");
         let most = format!("--max-count={limit}");
-        let call = self.call(["log", "--first-parent", "--reverse", &most, "--format=%H %T %s", &range]);
+        let call =
+            self.call(["log", "--first-parent", "--reverse", &most, "--format=%H %T %s", &range]);
         let answer = call.run(&act)?;
         let mark = |line: &str| {
             let mut fields = line.splitn(3, ' ');
-            let (commit, tree) = (Oid::parse(fields.next()?).ok()?, Oid::parse(fields.next()?).ok()?);
+            let (commit, tree) =
+                (Oid::parse(fields.next()?).ok()?, Oid::parse(fields.next()?).ok()?);
             Some((Mark { commit, tree }, fields.next().unwrap_or_default().to_owned()))
         };
         String::from_utf8_lossy(&answer).lines().map(mark).collect::<Option<Vec<_>>>().context(act)
     }
 
-    /// Where two histories part; what git says where they have nothing in common.
+    /// The merge base of two commits; the message of git if they have none.
     pub fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Result<Oid, String>> {
-        let act = format!("find where {one} and {other} part");
+        let act = format!("find the merge base of {one} and {other}");
         let asked = self.call(["merge-base", one, other]).ask(&act)?;
         let said = asked.stdout_text();
         Ok(match said.lines().next().map(Oid::parse) {
@@ -46,12 +55,18 @@ impl Git {
         })
     }
 
-    /// The branch that others are merged into, by the name git knows it by: the remote's own, or the usual ones.
+    /// The full ref name of the default branch: the remote's, or one of the usual names.
     pub fn default_branch(&self) -> Result<Option<String>> {
-        let asked =
-            self.call(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"]).ask("find the default branch")?;
+        let asked = self
+            .call(["symbolic-ref", "--quiet", "refs/remotes/origin/HEAD"])
+            .ask("find the default branch")?;
         let told = asked.success().then(|| asked.stdout_text().trim().to_owned());
-        let usual = ["refs/remotes/origin/main", "refs/remotes/origin/master", "refs/heads/main", "refs/heads/master"];
+        let usual = [
+            "refs/remotes/origin/main",
+            "refs/remotes/origin/master",
+            "refs/heads/main",
+            "refs/heads/master",
+        ];
         for name in told.into_iter().chain(usual.map(str::to_owned)) {
             if self.resolve(&format!("{name}^{{commit}}"))?.is_some() {
                 return Ok(Some(name));
@@ -63,12 +78,17 @@ impl Git {
     pub fn parents(&self, commit: &str) -> Result<Vec<Oid>> {
         let call = self.call(["log", "-1", "--format=%P", "--end-of-options", commit]);
         let answer = call.run(&format!("read the parents of {commit}"))?;
-        Ok(String::from_utf8_lossy(&answer).split_whitespace().filter_map(|id| Oid::parse(id).ok()).collect())
+        Ok(String::from_utf8_lossy(&answer)
+            .split_whitespace()
+            .filter_map(|id| Oid::parse(id).ok())
+            .collect())
     }
 
-    /// Whether the commit's message names the run, as the engine's own do.
+    /// Whether the commit's message has the trailer of the run.
     pub fn names_run(&self, commit: &str, run: &str) -> Result<bool> {
-        let answer = self.call(["log", "-1", "--format=%B", commit]).run(&format!("read the message of {commit}"))?;
+        let answer = self
+            .call(["log", "-1", "--format=%B", commit])
+            .run(&format!("read the message of {commit}"))?;
         let line = format!("Redgreen-Run: {run}");
         Ok(String::from_utf8_lossy(&answer).lines().any(|found| found.trim_end() == line))
     }

@@ -1,6 +1,6 @@
-//! Which untracked files of a worktree do not count. The rules are written down before an agent starts and kept, since
-//! an agent could otherwise hide files by editing the exclude file that all worktrees share. A `.gitignore` in the tree
-//! is different: to change it is a change that everyone sees.
+//! Which untracked files of a worktree are ignored. The rules are saved before an agent starts,
+//! because an agent could hide files by editing the exclude file that all worktrees share. A change
+//! of a `.gitignore` in the tree is visible to everyone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ impl Worktree {
 }
 
 impl Git {
-    /// Writes the rules down unless they already are.
+    /// Saves the rules unless they are already saved.
     pub(super) fn remember_ignores(&self, worktree: &Worktree) -> Result<()> {
         let file = worktree.ignores();
         if file.is_file() {
@@ -32,7 +32,10 @@ impl Git {
         private::create_dir_all(&worktree.private)
             .with_context(|| format!("create folder {}", worktree.private.display()))?;
         let mut rules = Vec::new();
-        for source in [self.global_ignores()?, Some(self.common_dir.join("info/exclude"))].into_iter().flatten() {
+        for source in [self.global_ignores()?, Some(self.common_dir.join("info/exclude"))]
+            .into_iter()
+            .flatten()
+        {
             // Most users have neither file.
             rules.extend(fs::read(source).unwrap_or_default());
             rules.push(b'\n');
@@ -43,15 +46,26 @@ impl Git {
         write_whole(&file, &rules)
     }
 
-    /// Whether the rules of the user's checkout say that a folder in it does not count.
+    /// Whether a folder of the user's checkout is ignored.
     pub fn is_ignored(&self, folder: &Path) -> Result<bool> {
-        let call = self.call(["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--"]);
-        // What git cannot say of a folder, such as one in a submodule, is not ignored.
+        let call = self.call([
+            "ls-files",
+            "-z",
+            "--others",
+            "--ignored",
+            "--exclude-standard",
+            "--directory",
+            "--",
+        ]);
+        // A folder that git cannot list, such as one in a submodule, is not ignored.
         let names = call.arg(folder).wall(CHECKOUT_MAX).ask("read the ignore rules")?.stdout;
-        Ok(names.split(|byte| *byte == 0).any(|name| path(name.strip_suffix(b"/").unwrap_or(name)) == folder))
+        Ok(names
+            .split(|byte| *byte == 0)
+            .any(|name| path(name.strip_suffix(b"/").unwrap_or(name)) == folder))
     }
 
-    /// Untracked files that do not count, from the folder's root; a folder of nothing else is told as one.
+    /// Ignored untracked files, relative to the folder. A folder that contains nothing else is one
+    /// entry.
     pub fn ignored(&self, worktree: &Worktree) -> Result<Vec<PathBuf>> {
         self.remember_ignores(worktree)?;
         let names = self
@@ -66,24 +80,28 @@ impl Git {
         Ok(names.map(|name| path(name.strip_suffix(b"/").unwrap_or(name))).collect())
     }
 
-    /// The file with the user's ignore rules for all repositories: configured, or where git looks by default.
+    /// The user's global ignore file: the configured one or git's default.
     fn global_ignores(&self) -> Result<Option<PathBuf>> {
-        let asked =
-            self.call(["config", "-z", "--type=path", "--get", "core.excludesFile"]).ask("read core.excludesFile")?;
+        let asked = self
+            .call(["config", "-z", "--type=path", "--get", "core.excludesFile"])
+            .ask("read core.excludesFile")?;
         if asked.success() {
             return Ok(Some(path(asked.stdout.strip_suffix(b"\0").unwrap_or(&asked.stdout))));
         }
         let Some(user) = directories::BaseDirs::new() else {
             return Ok(None);
         };
-        // Git keeps to ~/.config on a Mac, too.
-        let config =
-            if cfg!(target_os = "macos") { user.home_dir().join(".config") } else { user.config_dir().to_owned() };
+        // Git uses ~/.config on macOS, too.
+        let config = if cfg!(target_os = "macos") {
+            user.home_dir().join(".config")
+        } else {
+            user.config_dir().to_owned()
+        };
         Ok(Some(config.join("git/ignore")))
     }
 }
 
-/// A reader sees the old bytes or the new ones; a full disk leaves the old.
+/// Replaces a file atomically. If the disk is full, the old content stays.
 pub(super) fn write_whole(file: &Path, bytes: &[u8]) -> Result<()> {
     let act = || format!("write {}", file.display());
     let folder = file.parent().with_context(act)?;
@@ -93,8 +111,9 @@ pub(super) fn write_whole(file: &Path, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// The same for a file that nobody reads meanwhile and that is made again after a crash. To put a file in the place of
-/// another makes some file systems wait for the disk; to put it where there is none does not.
+/// Like `write_whole`, for a file without concurrent readers that is recreated after a crash.
+/// Replacing an existing file makes some file systems wait for the disk; creating a new one does
+/// not.
 pub(super) fn write_anew(file: &Path, bytes: &[u8]) -> Result<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -1,4 +1,4 @@
-//! Locks that keep our own processes from racing where git does not. A killed process holds none.
+//! Locks between redgreen processes where git has none. The lock of a killed process is released.
 
 use std::fs::{File, TryLockError};
 use std::thread;
@@ -14,12 +14,14 @@ use crate::process::Interrupted;
 const LOCK_POLL: Duration = Duration::from_millis(3);
 
 impl Git {
-    /// Waits for its turn; `doing` is what whoever holds the lock for too long is said to be at.
+    /// Waits for the lock. `doing` is used in the message about a process that holds it for too
+    /// long.
     pub(super) fn lock(&self, name: &str, doing: &str, wait_max: Duration) -> Result<File> {
         let folder = self.common_dir.join("redgreen");
         let path = folder.join(name);
         let act = || format!("lock {}", path.display());
-        private::create_dir_all(&folder).with_context(|| format!("create folder {}", folder.display()))?;
+        private::create_dir_all(&folder)
+            .with_context(|| format!("create folder {}", folder.display()))?;
         let file = File::options().create(true).append(true).open(&path).with_context(act)?;
         let deadline = Instant::now() + wait_max;
         let leaving = self.stop.requested();
@@ -27,12 +29,16 @@ impl Git {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::Error(error)) => return Err(error).with_context(act),
-                Err(TryLockError::WouldBlock) if self.stop.requested() && !leaving => return Err(Interrupted.into()),
+                Err(TryLockError::WouldBlock) if self.stop.requested() && !leaving => {
+                    return Err(Interrupted.into());
+                }
                 Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
                     let seconds = wait_max.as_secs();
-                    return Err(Failure::environment(format!("another redgreen has been {doing} for {seconds} s"))
-                        .evidence(format!("it holds {}", path.display()))
-                        .into());
+                    return Err(Failure::environment(format!(
+                        "another redgreen has been {doing} for {seconds} s"
+                    ))
+                    .evidence(format!("it holds {}", path.display()))
+                    .into());
                 }
                 Err(TryLockError::WouldBlock) => thread::sleep(LOCK_POLL),
             }

@@ -1,8 +1,9 @@
 //! Notes on commits under `refs/notes/tdd-handoffs`.
 //!
-//! `git notes` moves its ref without looking whether someone else did meanwhile, so that of two notes written at once
-//! one is silently lost. Here a change is made on a ref of its own and put in place only if nothing moved; a lock keeps
-//! our own processes from racing in the first place. Three processes for a write, whatever the number of notes.
+//! `git notes` updates its ref without checking for concurrent changes, so one of two notes written
+//! at the same time can be lost. We edit a draft ref instead and publish it only if the notes did
+//! not change. A lock keeps our own processes from racing. A write runs three processes,
+//! independent of the number of notes.
 
 use std::fs::{self, File};
 use std::time::Duration;
@@ -16,23 +17,23 @@ use super::{Git, RefEdit, Swap};
 use crate::failure::Failure;
 
 pub(super) const NOTES: &str = "refs/notes/tdd-handoffs";
-/// Where a change is prepared; the lock makes one name enough, and a crash leaves at most this one behind.
+/// The draft ref. The lock makes a single name sufficient, and a crash leaves only this one behind.
 const DRAFT: &str = "refs/notes/redgreen-tmp/draft";
-/// A ref that is gone in a moment needs no log.
+/// A temporary ref needs no reflog.
 const UNLOGGED: &str = "core.logAllRefUpdates=false";
-/// A run may write its first note between our two questions; damage is still there when one looks again.
+/// A run may write the first note between our two checks. Real damage is still there on the next
+/// attempt.
 const LOOKS_MAX: usize = 3;
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(30);
-/// Other programs do not know our lock; this often we start over when one moved the ref.
+/// Other programs do not know our lock. The number of retries after one of them changed the ref.
 const ATTEMPTS_MAX: usize = 10;
-/// `recent` looks at few commits first, and at no more than the last number of them.
+/// `recent` scans few commits first, then more, up to a maximum.
 const COMMITS_SCANNED_FIRST: usize = 60;
 const COMMITS_SCANNED_MORE: usize = 1_000;
 const COMMITS_SCANNED_MAX: usize = 20_000;
-/// The largest number that git takes.
+/// The largest count that git accepts.
 const GIT_COUNT_MAX: usize = i32::MAX as usize;
 
-/// All notes of the repository.
 #[derive(Clone, Copy, Debug)]
 pub struct Notes<'a>(&'a Git);
 
@@ -42,7 +43,7 @@ pub struct Note {
     pub text: String,
 }
 
-/// A note with what a list shows of its commit.
+/// A note with the data of its commit for a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecentNote {
     pub commit: Oid,
@@ -56,7 +57,7 @@ pub struct RecentNote {
 pub enum Health {
     Fine,
     Absent,
-    /// The ref is there, and what it points to is missing or no commit with a tree.
+    /// The ref exists, but it points to a missing object or not to a commit.
     Dangling,
 }
 
@@ -67,7 +68,7 @@ impl Git {
 }
 
 impl Notes<'_> {
-    /// Writes the note of a commit, in place of the one it may have. The text ends in a line break; one is added.
+    /// Writes or replaces the note of a commit. Adds a final line break if there is none.
     pub fn write(&self, commit: &str, text: &str) -> Result<()> {
         let act = format!("write the note of {commit}");
         let line_end = if text.ends_with('\n') { "" } else { "\n" };
@@ -76,7 +77,7 @@ impl Notes<'_> {
         if is_tidy(&text) {
             return self.change(&act, || add().args(["-F", "-", commit]).stdin(text.clone()));
         }
-        // By way of a blob, since git would tidy up blanks in a text.
+        // Use a blob, because git cleans up whitespace in a text.
         let blob = self.0.call(["hash-object", "-w", "--stdin"]).stdin(text).line(&act)?;
         self.change(&act, || add().args(["-C", &blob, commit]))
     }
@@ -93,18 +94,22 @@ impl Notes<'_> {
         Ok(self.read_many(&[commit])?.pop().map(|note| note.text))
     }
 
-    /// The notes of those commits that have one, in the order given. One process.
+    /// The notes of the commits that have one, in the given order. Runs one process.
     pub fn read_many(&self, commits: &[&str]) -> Result<Vec<Note>> {
         if commits.is_empty() {
             return Ok(Vec::new());
         }
         let names: String = commits.iter().map(|commit| format!("{commit}\n")).collect();
-        let answer = self.log().args(["--no-walk=unsorted", "--stdin"]).stdin(names).run("read notes")?;
-        Ok(logged(&answer).into_iter().map(|note| Note { commit: note.commit, text: note.text }).collect())
+        let answer =
+            self.log().args(["--no-walk=unsorted", "--stdin"]).stdin(names).run("read notes")?;
+        Ok(logged(&answer)
+            .into_iter()
+            .map(|note| Note { commit: note.commit, text: note.text })
+            .collect())
     }
 
-    /// The notes of those commits that have one; and, where one has none, whether the notes as a whole are to blame. One
-    /// process when all is well.
+    /// The notes of the commits that have one. If some have none, also checks whether the notes ref
+    /// is damaged. Runs one process if all is well.
     pub fn read_and_check(&self, commits: &[&str]) -> Result<(Vec<Note>, Health)> {
         let read = self.read_many(commits);
         if !commits.is_empty() && read.as_ref().is_ok_and(|found| found.len() == commits.len()) {
@@ -116,16 +121,19 @@ impl Notes<'_> {
         }
     }
 
-    /// The newest commits with a note that can be reached from the given names or from the branches of runs. The cost
-    /// depends on the commits looked at, not on the number of notes.
+    /// The newest commits with a note that are reachable from `starts` or from the branches of
+    /// runs. The cost depends on the number of scanned commits, not of notes.
     pub fn recent(&self, limit: usize, starts: &[&str]) -> Result<Vec<RecentNote>> {
         let mut found = Vec::new();
         for scanned in [COMMITS_SCANNED_FIRST, COMMITS_SCANNED_MORE, COMMITS_SCANNED_MAX] {
             let scanned = scanned.max(limit.saturating_mul(2)).min(GIT_COUNT_MAX);
-            // Newest first as git does it by itself: any stricter order has to read the whole history.
+            // Git's default order. A stricter order would read the whole history.
             let call = self.log().args(["--max-count", &scanned.to_string()]);
             let call = call.args(RUN_BRANCHES.iter().map(|pattern| format!("--glob={pattern}")));
-            let answer = call.arg("--end-of-options").args(starts.iter().copied()).run("read recent notes")?;
+            let answer = call
+                .arg("--end-of-options")
+                .args(starts.iter().copied())
+                .run("read recent notes")?;
             found = logged(&answer);
             if found.len() >= limit || entries(&answer).count() < scanned {
                 break;
@@ -135,20 +143,24 @@ impl Notes<'_> {
         Ok(found)
     }
 
-    /// Every note there is, in no order. Two processes.
+    /// All notes, unordered. Runs two processes.
     pub fn all(&self) -> Result<Vec<Note>> {
         let answer = self.0.call(["notes", "--ref", NOTES, "list"]).run("list notes")?;
         let list = String::from_utf8_lossy(&answer).into_owned();
-        let pairs: Vec<(&str, &str)> = list.lines().filter_map(|line| line.split_once(' ')).collect();
+        let pairs: Vec<(&str, &str)> =
+            list.lines().filter_map(|line| line.split_once(' ')).collect();
         let blobs: Vec<String> = pairs.iter().map(|(blob, _)| (*blob).to_owned()).collect();
         let texts = self.0.read_objects(&blobs)?;
         let note = |((_, commit), text): (&(&str, &str), Option<Vec<u8>>)| {
-            Some(Note { commit: Oid::parse(commit).ok()?, text: String::from_utf8_lossy(&text?).into_owned() })
+            Some(Note {
+                commit: Oid::parse(commit).ok()?,
+                text: String::from_utf8_lossy(&text?).into_owned(),
+            })
         };
         Ok(pairs.iter().zip(texts).filter_map(note).collect())
     }
 
-    /// One process when all is well.
+    /// Runs one process if all is well.
     pub fn health(&self) -> Result<Health> {
         let tree = format!("{NOTES}^{{tree}}\n");
         for _ in 0..LOOKS_MAX {
@@ -156,9 +168,14 @@ impl Notes<'_> {
             if call.line("check the notes")? == "tree" {
                 return Ok(Health::Fine);
             }
-            let listed = self.0.call(["for-each-ref", "--format=%(objectname)", NOTES]).ask("check the notes")?;
-            // A ref that cannot be read at all is left out, with a warning.
-            let there = !listed.stdout.is_empty() || listed.stderr_text().contains("broken ref") || !listed.success();
+            let listed = self
+                .0
+                .call(["for-each-ref", "--format=%(objectname)", NOTES])
+                .ask("check the notes")?;
+            // Git omits an unreadable ref and prints a warning.
+            let there = !listed.stdout.is_empty()
+                || listed.stderr_text().contains("broken ref")
+                || !listed.success();
             if !there {
                 return Ok(Health::Absent);
             }
@@ -166,7 +183,7 @@ impl Notes<'_> {
         Ok(Health::Dangling)
     }
 
-    /// Deletes all notes; also when the ref points to nothing.
+    /// Deletes all notes, even if the ref is dangling.
     pub fn delete_ref(&self) -> Result<()> {
         let _lock = self.lock()?;
         let act = format!("delete {NOTES}");
@@ -176,19 +193,19 @@ impl Notes<'_> {
             return Ok(());
         }
         let loose = self.0.common_dir.join(NOTES);
-        // Git deletes only what it can read; a file that holds no object's name is not a ref to it.
+        // Git cannot delete a ref file without an object id in it.
         if asked.stderr_text().contains("reference broken") && loose.is_file() {
             return fs::remove_file(&loose).with_context(|| format!("remove {}", loose.display()));
         }
         Err(refused(&act, &asked))
     }
 
-    /// Keeps what the notes point to, as far as it is there, under a ref that nobody moves.
+    /// Keeps the existing notes under a backup ref.
     fn set_aside(&self, act: &str) -> Result<()> {
         let Some(value) = self.0.read_ref(NOTES)? else { return Ok(()) };
         let there = self.0.call(["cat-file", "-e", value.as_str()]).ask(act)?.success();
         if there {
-            // One that is there already has the same value: it is in its name.
+            // An existing backup has the same value: the object id is part of its name.
             let name = format!("refs/redgreen/notes-set-aside/{value}");
             match self.0.edit_refs(&[RefEdit::Create { name: &name, new: &value }])? {
                 Swap::Done | Swap::Moved => {}
@@ -197,13 +214,14 @@ impl Notes<'_> {
         Ok(())
     }
 
-    /// Makes a change on a draft of the notes and puts it in place if nobody was faster, else starts over.
+    /// Edits a draft of the notes and publishes it. Starts over if another process changed the
+    /// notes.
     fn change(&self, act: &str, edit: impl Fn() -> Call) -> Result<()> {
         let _lock = self.lock()?;
         for _ in 0..ATTEMPTS_MAX {
             let first = !self.start_draft(act)?;
             if let Err(error) = edit().run(act) {
-                // Nothing half done stays; the first error is the one to tell.
+                // Clean up; the first error is the one to report.
                 self.drop_draft(act).ok();
                 return Err(self.damage(act)?.unwrap_or(error));
             }
@@ -221,9 +239,10 @@ impl Notes<'_> {
         bail!("{act}: something else keeps changing {NOTES}")
     }
 
-    /// Makes the draft equal to the notes; false when there are none yet.
+    /// Makes the draft equal to the notes. Returns false if there are no notes yet.
     fn start_draft(&self, act: &str) -> Result<bool> {
-        let asked = self.0.call(["-c", UNLOGGED, "update-ref", "--no-deref", DRAFT, NOTES]).ask(act)?;
+        let asked =
+            self.0.call(["-c", UNLOGGED, "update-ref", "--no-deref", DRAFT, NOTES]).ask(act)?;
         if asked.success() {
             return Ok(true);
         }
@@ -245,7 +264,7 @@ impl Notes<'_> {
         self.0.call(["update-ref", "--no-deref", "-d", DRAFT]).run(act).map(drop)
     }
 
-    /// What to tell the user where the notes cannot be read at all.
+    /// The error for the user if the notes are unreadable.
     fn damage(&self, act: &str) -> Result<Option<Error>> {
         let failure = || {
             Failure::environment(format!("{act}: {NOTES} points to nothing that git can read"))
@@ -277,13 +296,17 @@ impl Notes<'_> {
     }
 }
 
-/// The commits in a log, each as four fields.
+/// The commits in a log, each with four fields.
 fn entries(answer: &[u8]) -> impl Iterator<Item = [String; 4]> {
-    let mut fields = answer.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned());
-    std::iter::from_fn(move || Some([fields.next()?, fields.next()?, fields.next()?, fields.next()?]))
+    let mut fields =
+        answer.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned());
+    std::iter::from_fn(move || {
+        Some([fields.next()?, fields.next()?, fields.next()?, fields.next()?])
+    })
 }
 
-/// Git would leave every byte of this text as it is: no line ends in a blank, and no empty one is doubled or outermost.
+/// Whether git would keep this text unchanged: no trailing whitespace, and no empty lines that are
+/// repeated, first or last.
 fn is_tidy(text: &str) -> bool {
     let blank_end = |line: &str| line.ends_with([' ', '\t', '\r', '\u{b}', '\u{c}']);
     let ends = text.starts_with('\n') || !text.ends_with('\n') || text.ends_with("\n\n");
@@ -293,7 +316,12 @@ fn is_tidy(text: &str) -> bool {
 fn logged(answer: &[u8]) -> Vec<RecentNote> {
     let noted = entries(answer).filter(|[_, _, _, text]| !text.is_empty());
     let note = |[commit, date, subject, text]: [String; 4]| {
-        Some(RecentNote { commit: Oid::parse(&commit).ok()?, date: date.parse().ok()?, subject, text })
+        Some(RecentNote {
+            commit: Oid::parse(&commit).ok()?,
+            date: date.parse().ok()?,
+            subject,
+            text,
+        })
     };
     noted.filter_map(note).collect()
 }

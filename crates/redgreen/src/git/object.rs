@@ -1,4 +1,4 @@
-//! Files as they are in a commit or a tree.
+//! Reads files from a commit or a tree.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,11 +8,11 @@ use redgreen_core::names::Oid;
 
 use super::Git;
 
-/// Of the files that were read last, so much is kept in mind. A trial reads the same ones several times.
+/// The limit of the cache of files. A trial reads the same files several times.
 const KEPT_BYTES_MAX: usize = 2 << 20;
 const KEPT_FILE_BYTES_MAX: usize = 256 << 10;
 
-/// Files that were read, by the names of their bytes.
+/// A cache of files by object id.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blobs(Arc<Mutex<Kept>>);
 
@@ -37,8 +37,8 @@ impl Blobs {
 }
 
 impl Git {
-    /// Files are read again from now on. Who can write to the repository can exchange an object under its name, and a
-    /// trial has to notice that; so what was read before it does not count.
+    /// Empties the cache. A process that can write to the repository can replace an object under
+    /// the same id. A trial has to notice that, so it does not use files that were read earlier.
     pub fn forget_files(&self) {
         *self.listed.blobs.0.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
     }
@@ -46,31 +46,34 @@ impl Git {
     pub fn tree_of(&self, commit: &str) -> Result<Oid> {
         let tree = format!("{commit}^{{tree}}");
         let act = format!("read the tree of {commit}");
-        Oid::parse(&self.call(["rev-parse", "--verify", "--end-of-options", &tree]).line(&act)?).context(act)
+        Oid::parse(&self.call(["rev-parse", "--verify", "--end-of-options", &tree]).line(&act)?)
+            .context(act)
     }
 
     /// When a commit was made, in seconds since 1970.
     pub fn date_of(&self, commit: &str) -> Result<i64> {
         let act = format!("read the date of {commit}");
-        let line = self.call(["log", "-1", "--format=%ct", "--end-of-options", commit]).line(&act)?;
+        let line =
+            self.call(["log", "-1", "--format=%ct", "--end-of-options", commit]).line(&act)?;
         line.trim().parse().with_context(|| format!("{act}: git says {line:?}"))
     }
 
-    /// The bytes of a file; for a symbolic link where it points to. Absent when there is no such file.
+    /// The content of a file; for a symbolic link its target. `None` if the file does not exist.
     pub fn read_file(&self, tree: &str, path: &str) -> Result<Option<Vec<u8>>> {
         Ok(self.read_paths(&[(tree, path)])?.pop().flatten())
     }
 
-    /// The texts of files, each of a tree and a path; one that is absent or no text is `None`. One process for all.
+    /// The texts of files, each given as a tree and a path. `None` if a file is absent or not
+    /// UTF-8. Runs one process.
     pub fn read_texts(&self, files: &[(&str, &str)]) -> Result<Vec<Option<String>>> {
         let read = self.read_paths(files)?.into_iter();
         Ok(read.map(|bytes| bytes.and_then(|bytes| String::from_utf8(bytes).ok())).collect())
     }
 
-    /// Files of trees. Where a tree was listed, it is known which of them are there, and by which name.
+    /// Reads files of trees. For trees that were listed before, their object ids are known.
     fn read_paths(&self, files: &[(&str, &str)]) -> Result<Vec<Option<Vec<u8>>>> {
         let named = files.iter().map(|(tree, path)| match self.listed_file(tree, path) {
-            // A submodule has no bytes.
+            // A submodule has no content.
             Some(file) => file.filter(|file| file.size.is_some()).map(|file| file.id),
             None => Some(format!("{tree}:{path}")),
         });
@@ -80,16 +83,20 @@ impl Git {
         Ok(named.into_iter().map(|name| name.and_then(|_| read.next().flatten())).collect())
     }
 
-    /// The blobs that the names stand for, in their order. One process for all that are not known.
+    /// Reads blobs by name, in order. Runs one process for all blobs that are not cached.
     pub(super) fn read_objects(&self, names: &[String]) -> Result<Vec<Option<Vec<u8>>>> {
         let blobs = &self.listed.blobs;
         let known: Vec<Option<Vec<u8>>> = names.iter().map(|name| blobs.get(name)).collect();
-        let unknown = names.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(name, _)| name.clone());
+        let unknown = names
+            .iter()
+            .zip(&known)
+            .filter(|(_, known)| known.is_none())
+            .map(|(name, _)| name.clone());
         let unknown: Vec<String> = unknown.collect();
         let mut read = self.fetch_objects(&unknown)?.into_iter();
         let all = names.iter().zip(known).map(|(name, known)| {
             let bytes = known.is_none().then(|| read.next().flatten()).flatten();
-            // Any other name may stand for something else tomorrow.
+            // Only cache object ids: any other name can point to a different object later.
             if let Some(bytes) = bytes.as_ref().filter(|_| Oid::parse(name).is_ok()) {
                 blobs.keep(name, bytes);
             }
@@ -106,11 +113,12 @@ impl Git {
         let answer = self.call(["cat-file", "--batch", "-z"]).stdin(asked).run("read objects")?;
         let mut rest = answer.as_slice();
         let blobs: Option<Vec<_>> = names.iter().map(|name| next_blob(&mut rest, name)).collect();
-        blobs.context("read objects: unknown answer of git")
+        blobs.context("read objects: unexpected output of git")
     }
 }
 
-/// Takes one answer off the front: `<name> missing`, or `<id> <type> <size>`, the bytes and a line break.
+/// Parses one entry of `cat-file --batch`: `<name> missing`, or `<id> <type> <size>`, the content
+/// and a line break.
 fn next_blob(rest: &mut &[u8], name: &str) -> Option<Option<Vec<u8>>> {
     for word in [" missing\n", " ambiguous\n"] {
         if let Some(after) = rest.strip_prefix(format!("{name}{word}").as_bytes()) {

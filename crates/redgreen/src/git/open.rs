@@ -1,4 +1,4 @@
-//! Finds the user's repository, or says why there is none to work with.
+//! Finds the user's repository, or explains why it cannot be used.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -14,41 +14,52 @@ use crate::foreign;
 use crate::process::{Output, Stop};
 
 impl Git {
-    /// The repository that `start` is in, for whoever waits for every call to come to its end.
+    /// The repository that contains `start`. Its calls always run to completion.
     pub fn open(start: &Path) -> Result<Self> {
         Self::open_until(start, &Stop::default())
     }
 
-    /// The repository that `start` is in; calls that lose nothing by it end when the user wants to stop. One process: a git
-    /// that is too old is found out when it cannot do something.
+    /// The repository that contains `start`. Calls that can be safely interrupted end when `stop`
+    /// is set. Runs one process: the git version is checked only when git gives an unknown answer.
     pub fn open_until(start: &Path, stop: &Stop) -> Result<Self> {
         if !start.is_dir() {
-            return Err(Failure::environment(format!("there is no folder {}", start.display())).into());
+            return Err(
+                Failure::environment(format!("there is no folder {}", start.display())).into()
+            );
         }
-        // The two words between the paths tell them apart even when a path has line breaks.
+        // The boolean between the two paths separates them even if a path contains line breaks.
         let asked = Call::plumbing(start, &[])
-            // A folder that was committed with the files of a bare repository in it, and a configuration of its own, is
-            // not taken for the repository.
+            // Ignore a committed folder that looks like a bare repository and brings its own
+            // configuration.
             .args(["-c", "safe.bareRepository=explicit"])
-            .args(["rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-common-dir"])
+            .args([
+                "rev-parse",
+                "--path-format=absolute",
+                "--is-bare-repository",
+                "--git-common-dir",
+            ])
             .args(["--is-shallow-repository", "--show-toplevel"])
-            .unless(stop)
+            .interruptible(stop)
             .ask("find the repository")?;
         if asked.success() {
-            let unknown =
-                || version::check().err().unwrap_or_else(|| Error::msg("find the repository: unknown answer of git"));
+            let unknown = || {
+                version::check()
+                    .err()
+                    .unwrap_or_else(|| Error::msg("find the repository: unexpected output of git"))
+            };
             found(&asked.stdout, stop).ok_or_else(unknown)
         } else {
             Err(absent(start, &asked))
         }
     }
 
-    /// The checkout that `start` is in, found by its files alone: no process is started. For who asks often and mostly hears
-    /// that there is nothing to do; git itself still decides what it works on. With it goes the folder where git keeps what
-    /// belongs to this checkout alone.
+    /// Finds the checkout that contains `start` by reading files only, without starting a process.
+    /// For callers that ask often and usually have nothing to do. Also returns git's folder for
+    /// this checkout (its HEAD and index).
     pub fn locate(start: &Path) -> Option<(Self, PathBuf)> {
         let start = start.canonicalize().ok()?;
-        let root = start.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
+        let root =
+            start.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
         let link = root.join(".git");
         let admin = if link.is_dir() {
             link
@@ -62,43 +73,53 @@ impl Git {
         };
         let shallow = common_dir.join("shallow").is_file();
         let stop = Stop::default();
-        Some((Self { root: root.to_owned(), common_dir, shallow, listed: Listings::default(), stop }, admin))
+        Some((
+            Self { root: root.to_owned(), common_dir, shallow, listed: Listings::default(), stop },
+            admin,
+        ))
     }
 
-    /// The folder where git keeps what belongs to this checkout alone: its HEAD, its index.
+    /// Git's folder for this checkout: its HEAD and index.
     pub fn own_dir(&self) -> Result<PathBuf> {
         let own = self.admin_dir(&self.root)?.unwrap_or_else(|| self.common_dir.clone());
         Ok(own.canonicalize().unwrap_or(own))
     }
 
-    /// Where git looks for this repository's hooks when its user runs it; our own calls have none. A folder that the
-    /// repository's own settings name has to be inside of it.
+    /// Where git looks for this repository's hooks when the user runs it; our own calls disable
+    /// hooks. A `core.hooksPath` in the repository's own configuration must be inside the
+    /// repository.
     pub fn hooks_folder(&self) -> Result<PathBuf> {
         let named = |scope: &str| -> Result<Option<PathBuf>> {
-            let asked = self.call(["config", scope, "--type=path", "--get", "core.hooksPath"]).ask("find the hooks")?;
+            let asked = self
+                .call(["config", scope, "--type=path", "--get", "core.hooksPath"])
+                .ask("find the hooks")?;
             Ok(asked.success().then(|| self.root.join(asked.stdout_text().trim_end())))
         };
         let Some(own) = named("--local")? else {
             return Ok(named("--global")?.unwrap_or_else(|| self.common_dir.join("hooks")));
         };
         let really = own.canonicalize().unwrap_or_default();
-        let inside = [&self.root, &self.common_dir].into_iter().filter_map(|folder| folder.canonicalize().ok());
+        let inside = [&self.root, &self.common_dir]
+            .into_iter()
+            .filter_map(|folder| folder.canonicalize().ok());
         if !inside.into_iter().any(|folder| really.starts_with(folder)) {
-            return Err(Failure::environment("core.hooksPath of this repository names no folder inside of it")
-                .evidence(own.display().to_string())
-                .next("git config --local core.hooksPath")
-                .into());
+            return Err(Failure::environment(
+                "core.hooksPath of this repository points outside of it",
+            )
+            .evidence(own.display().to_string())
+            .next("git config --local core.hooksPath")
+            .into());
         }
         Ok(own)
     }
 
-    /// History was cut off when this repository was cloned.
+    /// Whether the repository is a shallow clone.
     pub fn is_shallow(&self) -> bool {
         self.shallow
     }
 }
 
-/// The first line of a small plain file; no pipe is waited for.
+/// The first line of a small regular file. Does not block on a pipe.
 fn foreign_line(file: &Path) -> Option<Vec<u8>> {
     const LINE_BYTES_MAX: u64 = 1 << 16;
     let bytes = foreign::read(file, LINE_BYTES_MAX).ok()??;
@@ -107,9 +128,9 @@ fn foreign_line(file: &Path) -> Option<Vec<u8>> {
 
 fn found(answer: &[u8], stop: &Stop) -> Option<Git> {
     let rest = answer.strip_prefix(b"false\n")?;
-    let (at, word) = [&b"\nfalse\n"[..], b"\ntrue\n"]
-        .iter()
-        .find_map(|word| Some((rest.windows(word.len()).position(|window| window == *word)?, *word)))?;
+    let (at, word) = [&b"\nfalse\n"[..], b"\ntrue\n"].iter().find_map(|word| {
+        Some((rest.windows(word.len()).position(|window| window == *word)?, *word))
+    })?;
     let root = rest.get(at + word.len()..)?.strip_suffix(b"\n")?;
     Some(Git {
         root: path(root),
@@ -130,12 +151,14 @@ fn absent(start: &Path, asked: &Output) -> Error {
         Failure::environment(format!("{place} is a bare repository, which has no files to work on"))
             .next("git worktree add ../checkout   (then run it there)")
     } else if stderr.contains("must be run in a work tree") {
-        Failure::environment(format!("{place} is inside a git folder, not in a checkout")).next("cd ..")
+        Failure::environment(format!("{place} is inside a git folder, not in a checkout"))
+            .next("cd ..")
     } else if stderr.contains("not a git repository") {
         Failure::environment(format!("{place} is not in a git repository"))
             .next("git init && git add -A && git commit -m 'first commit'")
     } else {
-        Failure::environment(format!("find the repository of {place}: {}", complaint(&stderr))).next("git status")
+        Failure::environment(format!("find the repository of {place}: {}", complaint(&stderr)))
+            .next("git status")
     };
     failure.into()
 }
@@ -149,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_with_line_breaks_are_told_apart() {
+    fn separates_paths_with_line_breaks() {
         let git = found(b"false\n/a\nb/.git\nfalse\n/a\nb\n", &Stop::default()).unwrap();
         assert_eq!((git.root, git.common_dir), ("/a\nb".into(), "/a\nb/.git".into()));
     }

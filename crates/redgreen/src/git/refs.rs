@@ -1,4 +1,4 @@
-//! Names for commits: read, and changed only from the value that the caller knows of.
+//! Reads and changes refs. A change states the old value it expects.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ use super::call::refused;
 use super::notes::NOTES;
 use crate::failure::Failure;
 
-/// A change of one ref that holds only if the ref is as described.
+/// A change of one ref with its expected old state.
 #[derive(Clone, Copy, Debug)]
 pub enum RefEdit<'a> {
     Create { name: &'a str, new: &'a str },
@@ -21,40 +21,51 @@ pub enum RefEdit<'a> {
     Delete { name: &'a str, old: &'a str },
 }
 
-/// Whether a change of refs took place; it is all of them or none.
+/// Whether a transaction succeeded: all changes or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Swap {
     Done,
-    /// A ref was not as described: someone else was faster.
+    /// A ref did not have the expected value: another process changed it.
     Moved,
 }
 
-/// What git says about a ref that is not as described, in the versions we know.
-const MOVED: &[&str] =
-    &["but expected", "reference already exists", "unable to resolve reference", "reference is missing"];
+/// Git's messages about an unexpected old value, for the versions we support.
+const MOVED: &[&str] = &[
+    "but expected",
+    "reference already exists",
+    "unable to resolve reference",
+    "reference is missing",
+];
 
-/// Where the refs are that redgreen moves and deletes, beside its notes.
-const OWN: [&str; 4] =
-    ["refs/heads/redgreen/", "refs/redgreen/", "refs/worktree/redgreen/", "refs/notes/redgreen-tmp/"];
+/// The refs that redgreen may move and delete, besides its notes.
+const OWN: [&str; 4] = [
+    "refs/heads/redgreen/",
+    "refs/redgreen/",
+    "refs/worktree/redgreen/",
+    "refs/notes/redgreen-tmp/",
+];
 
-/// Where the branches of runs are, here and on the remotes that were fetched.
+/// The branches of runs, local and fetched from remotes.
 pub(super) const RUN_BRANCHES: [&str; 2] = ["refs/heads/redgreen/**", "refs/remotes/*/redgreen/**"];
 
-/// Refs that are the same in every checkout; some others have a file for each.
-const OF_ALL_CHECKOUTS: [&str; 3] = ["refs/heads/", "refs/redgreen/", "refs/notes/"];
+/// Refs that all checkouts share. Others can differ between worktrees.
+const SHARED_REFS: [&str; 3] = ["refs/heads/", "refs/redgreen/", "refs/notes/"];
 
 impl Git {
-    /// The object that any name git understands stands for.
+    /// Resolves a revision to an object.
     pub fn resolve(&self, rev: &str) -> Result<Option<Oid>> {
-        let asked =
-            self.call(["rev-parse", "--verify", "--quiet", "--end-of-options", rev]).ask(&format!("resolve {rev}"))?;
+        let asked = self
+            .call(["rev-parse", "--verify", "--quiet", "--end-of-options", rev])
+            .ask(&format!("resolve {rev}"))?;
         Ok(if asked.success() { Oid::parse(asked.stdout_text().trim()).ok() } else { None })
     }
 
-    /// What git says of a name that stands for nothing.
+    /// Git's error message for a revision that does not exist.
     pub fn complaint_about(&self, rev: &str) -> Result<String> {
-        let asked = self.call(["rev-parse", "--verify", "--end-of-options", rev]).ask(&format!("resolve {rev}"))?;
+        let asked = self
+            .call(["rev-parse", "--verify", "--end-of-options", rev])
+            .ask(&format!("resolve {rev}"))?;
         Ok(asked.stderr_text().trim().to_owned())
     }
 
@@ -62,30 +73,35 @@ impl Git {
         Ok(self.read_ref(&format!("refs/heads/{branch}"))?.is_some())
     }
 
-    /// Whether git takes this for the name of a branch.
+    /// Whether git accepts this as a branch name.
     pub fn is_branch_name(&self, name: &str) -> Result<bool> {
-        let asked = self.call(["check-ref-format", "--branch", name]).ask(&format!("check the name {name}"))?;
+        let asked = self
+            .call(["check-ref-format", "--branch", name])
+            .ask(&format!("check the name {name}"))?;
         Ok(asked.success() && asked.stdout_text().trim_end() == name)
     }
 
-    /// The branches that runs work on, here and on the remotes that were fetched, and their tips. A ref whose name no run
-    /// would give its branch is left out.
+    /// The branches of runs, local and fetched from remotes, with their tips. Skips refs with a
+    /// name that a run would not use.
     pub fn run_branch_tips(&self) -> Result<Vec<(RunBranch, Oid)>> {
-        let call = self.call(["for-each-ref", "--format=%(objectname) %(refname)"]).args(RUN_BRANCHES);
+        let call =
+            self.call(["for-each-ref", "--format=%(objectname) %(refname)"]).args(RUN_BRANCHES);
         let answer = call.run("list the branches of runs")?;
         let tip = |line: &str| {
             let (id, name) = line.split_once(' ')?;
             let local = name.strip_prefix("refs/heads/");
-            let fetched = || name.strip_prefix("refs/remotes/")?.split_once('/').map(|(_, branch)| branch);
+            let fetched =
+                || name.strip_prefix("refs/remotes/")?.split_once('/').map(|(_, branch)| branch);
             Some((RunBranch::parse(local.or_else(fetched)?).ok()?, Oid::parse(id).ok()?))
         };
         Ok(String::from_utf8_lossy(&answer).lines().filter_map(tip).collect())
     }
 
     pub fn read_ref(&self, name: &str) -> Result<Option<Oid>> {
-        // A file of its own comes before any other way of keeping a ref. One that is not there, or says something else
-        // than a name, is git's to find.
-        let file = is_of_all_checkouts(name).then(|| fs::read_to_string(self.common_dir.join(name)).ok()).flatten();
+        // A loose ref takes precedence over other storage, so read its file first. Anything else is
+        // left to git.
+        let file =
+            is_shared(name).then(|| fs::read_to_string(self.common_dir.join(name)).ok()).flatten();
         if let Some(found) = file.and_then(|line| Oid::parse(line.trim_end()).ok()) {
             return Ok(Some(found));
         }
@@ -93,9 +109,10 @@ impl Git {
         Ok(found.into_iter().find(|(found, _)| found == name).map(|(_, commit)| commit))
     }
 
-    /// Every ref that is, or lies under, one of the names, in the order of names. One process.
+    /// All refs equal to or below one of the names, sorted by name. Runs one process.
     pub fn read_refs(&self, names: &[&str]) -> Result<Vec<(String, Oid)>> {
-        // Only the object's name is asked for, so that a ref to a missing object can be read too.
+        // Do not ask for more than the object name, so that refs to missing objects can be read
+        // too.
         let answer = self
             .call(["for-each-ref", "--format=%(objectname) %(refname)"])
             .args(names.iter().copied())
@@ -108,20 +125,22 @@ impl Git {
             .collect())
     }
 
-    /// The full names of all refs that have the commit in their history.
+    /// The full names of all refs whose history contains the commit.
     pub fn refs_containing(&self, commit: &Oid) -> Result<Vec<String>> {
-        let call = self.call(["for-each-ref", "--format=%(refname)", "--contains", commit.as_str()]);
+        let call =
+            self.call(["for-each-ref", "--format=%(refname)", "--contains", commit.as_str()]);
         let answer = call.run(&format!("look for the refs that keep {commit}"))?;
         Ok(String::from_utf8_lossy(&answer).lines().map(str::to_owned).collect())
     }
 
-    /// The checkout that has the branch, by its full name. No process: this is asked before every change of a branch.
+    /// The checkout that has the branch, given by its full name. Runs no process, because every
+    /// change of a branch asks this.
     pub fn checked_out(&self, branch: &str) -> Result<Option<PathBuf>> {
         let has = |admin: &Path| {
             let head = fs::read_to_string(admin.join("HEAD")).unwrap_or_default();
             head.strip_prefix("ref:").is_some_and(|name| name.trim() == branch)
         };
-        // A bare repository with worktrees has a HEAD as well, and no checkout that goes with it.
+        // A bare repository with worktrees has a HEAD as well, but no checkout for it.
         if has(&self.common_dir) {
             return Ok(Some(self.common_dir.parent().unwrap_or(&self.common_dir).to_owned()));
         }
@@ -129,7 +148,9 @@ impl Git {
         let entries = match fs::read_dir(&linked) {
             Ok(entries) => entries,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error).with_context(|| format!("read folder {}", linked.display())),
+            Err(error) => {
+                return Err(error).with_context(|| format!("read folder {}", linked.display()));
+            }
         };
         for entry in entries {
             let admin = entry.with_context(|| format!("read folder {}", linked.display()))?.path();
@@ -142,14 +163,14 @@ impl Git {
         Ok(None)
     }
 
-    /// Refuses what is not redgreen's to change. Whatever led here, a branch of the user's is never moved or deleted, and
-    /// no branch is that is checked out; creating one takes nothing away.
+    /// Only refs of redgreen may be moved or deleted, never a branch of the user or one that is
+    /// checked out. Creating a ref is always safe.
     fn check_edit(&self, edit: &RefEdit<'_>) -> Result<()> {
         let name = match edit {
             RefEdit::Create { name, .. } => name,
             RefEdit::Update { name, .. } | RefEdit::Delete { name, .. } => {
                 let own = OWN.iter().any(|start| name.starts_with(start)) || *name == NOTES;
-                ensure!(own, "{}: that ref is not redgreen's", edit.act());
+                ensure!(own, "{}: this ref does not belong to redgreen", edit.act());
                 name
             }
         };
@@ -160,20 +181,24 @@ impl Git {
             let what = format!("the branch {branch} is checked out, so it was not changed");
             return Err(Failure::environment(what)
                 .evidence(format!("in {}", folder.display()))
-                .next(format!("git -C {} switch <another branch>", in_quotes(&folder.to_string_lossy())))
+                .next(format!(
+                    "git -C {} switch <another branch>",
+                    in_quotes(&folder.to_string_lossy())
+                ))
                 .into());
         }
         Ok(())
     }
 
-    /// Changes refs together. One process.
+    /// Changes refs in one transaction. Runs one process.
     pub fn edit_refs(&self, edits: &[RefEdit<'_>]) -> Result<Swap> {
         for edit in edits {
             self.check_edit(edit)?;
         }
         let act = edits.iter().map(RefEdit::act).collect::<Vec<_>>().join(", ");
         let lines: String = edits.iter().map(RefEdit::line).collect();
-        let asked = self.call(["update-ref", "--no-deref", "--stdin", "-z"]).stdin(lines).ask(&act)?;
+        let asked =
+            self.call(["update-ref", "--no-deref", "--stdin", "-z"]).stdin(lines).ask(&act)?;
         let stderr = asked.stderr_text();
         match asked.success() {
             true => Ok(Swap::Done),
@@ -201,7 +226,9 @@ impl RefEdit<'_> {
     }
 }
 
-/// Whether a ref has one file for the whole repository, if it has one, and the name leads to no other.
-fn is_of_all_checkouts(name: &str) -> bool {
-    OF_ALL_CHECKOUTS.iter().any(|start| name.starts_with(start)) && name.split('/').all(|part| part != "..")
+/// Whether a ref has a single file for the whole repository, and its name does not lead to another
+/// one.
+fn is_shared(name: &str) -> bool {
+    SHARED_REFS.iter().any(|start| name.starts_with(start))
+        && name.split('/').all(|part| part != "..")
 }

@@ -1,5 +1,5 @@
-//! Puts a worktree back to a tree: its files, its HEAD, its index and its way back to the repository. Ignored files,
-//! such as build output and installed dependencies, stay.
+//! Restores a worktree to a tree: its files, HEAD, index and its link to the repository. Ignored
+//! files, such as build output and installed dependencies, stay.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,7 +16,7 @@ use super::worktree::{link_line, remove_folder};
 use super::{Git, Worktree};
 use crate::failure::Failure;
 
-/// What git keeps in a worktree's folder while a command is under way, and locks of commands that were killed.
+/// Files of git commands in progress, and lock files of killed commands.
 const UNDER_WAY: &[&str] = &[
     "AUTO_MERGE",
     "BISECT_LOG",
@@ -34,15 +34,15 @@ const UNDER_WAY: &[&str] = &[
 ];
 
 impl Git {
-    /// Makes the folder exactly `tree`, with HEAD on no branch at `head` and the index as in `head`. Nothing outside the
-    /// folder is touched, wherever links in it lead. Two processes at once when the folder holds the tree already, two
-    /// to four more when not.
+    /// Makes the folder exactly `tree`, with a detached HEAD at `head` and the index of `head`.
+    /// Touches nothing outside the folder and follows no links. Runs two processes in parallel if
+    /// the folder already contains the tree, and two to four more if not.
     pub fn restore(&self, worktree: &Worktree, head: &Mark, tree: &str) -> Result<()> {
         let act = format!("restore {}", worktree.path.display());
         self.restore_all(worktree, head, tree).context(act)
     }
 
-    /// Puts HEAD and the index of a worktree at a commit, and leaves every file as it is.
+    /// Sets HEAD and the index of a worktree to a commit without changing files.
     pub fn settle_head(&self, worktree: &Worktree, head: &Mark) -> Result<()> {
         let folder = &worktree.path;
         let Some(admin) = self.admin_dir(folder)? else { return Err(unrecorded(folder)) };
@@ -52,21 +52,27 @@ impl Git {
         call.args(["read-tree", "--reset", &head.tree]).run("set the index").map(drop)
     }
 
-    /// The commit that HEAD of a worktree is at; `None` where that cannot be told.
+    /// The commit of a worktree's HEAD, if known.
     pub fn head_of(&self, worktree: &Worktree) -> Result<Option<Oid>> {
         let real = worktree.path.canonicalize().unwrap_or_else(|_| worktree.path.clone());
         let listed = self.worktree_list()?;
-        Ok(listed.into_iter().find(|one| one.path == real || one.path == worktree.path).and_then(|one| one.head))
+        Ok(listed
+            .into_iter()
+            .find(|one| one.path == real || one.path == worktree.path)
+            .and_then(|one| one.head))
     }
 
-    /// A commit and its tree, by any name that git understands.
+    /// Resolves a revision to a commit and its tree.
     pub fn mark(&self, rev: &str) -> Result<Mark> {
         let act = || format!("read commit {rev}");
         let names = [format!("{rev}^{{commit}}"), format!("{rev}^{{tree}}")];
         let answer = self.call(["rev-parse"]).args(names).run(&act())?;
         let text = String::from_utf8_lossy(&answer);
         let (commit, tree) = text.trim().split_once('\n').with_context(act)?;
-        Ok(Mark { commit: Oid::parse(commit).with_context(act)?, tree: Oid::parse(tree).with_context(act)? })
+        Ok(Mark {
+            commit: Oid::parse(commit).with_context(act)?,
+            tree: Oid::parse(tree).with_context(act)?,
+        })
     }
 
     fn restore_all(&self, worktree: &Worktree, head: &Mark, tree: &str) -> Result<()> {
@@ -74,7 +80,9 @@ impl Git {
         let Some(admin) = self.admin_dir(folder)? else { return Err(unrecorded(folder)) };
         if !self.holds(worktree, tree)? {
             self.load(worktree, tree, Folder::Overwrite)?;
-            for name in self.untracked(worktree)?.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+            for name in
+                self.untracked(worktree)?.split(|byte| *byte == 0).filter(|name| !name.is_empty())
+            {
                 remove_untracked(folder, name)?;
             }
         }
@@ -85,7 +93,8 @@ impl Git {
         if head.tree == tree {
             return Ok(());
         }
-        // The copied index stands for `tree`; the agent sees the difference to the commit as its own edits.
+        // The copied index is for `tree`. With the index of the commit, the agent sees the
+        // difference as its own edits.
         let call = self.call_on(folder, &admin.join("index"));
         call.args(["read-tree", "--reset", &head.tree]).run("set the index").map(drop)
     }
@@ -93,7 +102,7 @@ impl Git {
     fn move_head(&self, folder: &Path, admin: &Path, commit: &str) -> Result<()> {
         let head = admin.join("HEAD");
         let text = fs::read_to_string(&head).unwrap_or_default();
-        // A HEAD that holds an id is a plain file, on no branch; any other is git's to read.
+        // A HEAD with an object id is a regular file and detached. Git handles all other cases.
         if text.trim_end() == commit {
             return Ok(());
         }
@@ -111,7 +120,8 @@ fn unrecorded(folder: &Path) -> anyhow::Error {
         .into()
 }
 
-/// Removes one file, or a nested repository, and the folders that this leaves empty. Git followed no link to find it.
+/// Removes an untracked file or a nested repository, and the folders that become empty. Git listed
+/// it without following links.
 pub(super) fn remove_untracked(folder: &Path, name: &[u8]) -> Result<()> {
     let path = inside(folder, name.strip_suffix(b"/").unwrap_or(name));
     let removed = if name.ends_with(b"/") { remove_folder(&path) } else { remove_file(&path) };
@@ -127,12 +137,13 @@ pub(super) fn remove_untracked(folder: &Path, name: &[u8]) -> Result<()> {
 fn remove_file(path: &Path) -> std::io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        // A link may have gone to a folder by now; it is the link that counts.
+        // The path may be a link to a folder; `remove_file` removes the link itself.
         result => result,
     }
 }
 
-/// Repairs both directions of the link between the folder and git's record of it, and forgets what was under way.
+/// Repairs the link between the folder and git's record in both directions, and removes commands in
+/// progress.
 fn relink(folder: &Path, admin: &Path, commit: &str) -> Result<()> {
     for name in UNDER_WAY {
         let path = admin.join(name);
@@ -148,15 +159,15 @@ fn relink(folder: &Path, admin: &Path, commit: &str) -> Result<()> {
     if fs::symlink_metadata(&link).is_ok_and(|found| found.is_dir()) {
         remove_folder(&link).with_context(|| format!("remove {}", link.display()))?;
     }
-    let intact =
-        fs::symlink_metadata(&link).is_ok_and(|found| found.is_file()) && fs::read(&link).is_ok_and(|now| now == line);
+    let intact = fs::symlink_metadata(&link).is_ok_and(|found| found.is_file())
+        && fs::read(&link).is_ok_and(|now| now == line);
     if !intact {
         write_whole(&link, &line)?;
     }
     let head = admin.join("HEAD");
-    // Without a readable HEAD git takes the record for no repository at all.
-    let readable =
-        fs::read_to_string(&head).is_ok_and(|text| is_id(text.trim(), commit.len()) || text.starts_with("ref: refs/"));
+    // Without a readable HEAD git does not recognise the record as a repository.
+    let readable = fs::read_to_string(&head)
+        .is_ok_and(|text| is_id(text.trim(), commit.len()) || text.starts_with("ref: refs/"));
     if !readable {
         write_whole(&head, format!("{commit}\n").as_bytes())?;
     }

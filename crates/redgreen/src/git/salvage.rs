@@ -1,4 +1,4 @@
-//! Work that would otherwise be lost, kept under `refs/redgreen/salvage/` until the user drops it.
+//! Keeps work that would otherwise be lost under `refs/redgreen/salvage/` until the user drops it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,14 +9,14 @@ use super::{Git, RefEdit, Swap};
 use crate::failure::Failure;
 
 const PREFIX: &str = "refs/redgreen/salvage";
-/// How often we look for a free number while others take them.
+/// The number of attempts to find a free number while other processes take them.
 const NUMBER_ATTEMPTS_MAX: u64 = 20;
 const WHY_CHARS_MAX: usize = 40;
 
 /// One piece of kept work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Salvage {
-    /// `<run>/<number>-<why>`, which is what the user types.
+    /// `<run>/<number>-<why>`, the name that the user types.
     pub name: SalvageName,
     pub commit: Oid,
     /// Seconds since 1970.
@@ -26,25 +26,42 @@ pub struct Salvage {
 }
 
 impl Git {
-    /// Keeps a tree as a commit on top of `parent`, and answers with its name. What was kept already, by a process that
-    /// was killed before it could say so, is not kept twice. Three processes.
-    pub fn salvage(&self, run_id: &RunId, why: &str, tree: &Oid, parent: &Oid) -> Result<SalvageName> {
+    /// Stores a tree as a commit on top of `parent` and returns its name. If a killed process
+    /// already stored it, returns that name. Runs three processes.
+    pub fn salvage(
+        &self,
+        run_id: &RunId,
+        why: &str,
+        tree: &Oid,
+        parent: &Oid,
+    ) -> Result<SalvageName> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).context("read the clock")?.as_secs();
-        let message = format!("salvaged from {run_id}: {}\n", if why.is_empty() { "work" } else { why });
+        let message =
+            format!("salvaged from {run_id}: {}\n", if why.is_empty() { "work" } else { why });
         let under = format!("{PREFIX}/{run_id}/");
         let format = "--format=%(tree) %(parent) %(refname)";
         let answer = self.call(["for-each-ref", format, &under]).run("list salvaged work")?;
         let taken = String::from_utf8_lossy(&answer);
         let kept = format!("{tree} {parent} {under}");
-        let same = |line: &&str| line.starts_with(&kept) && line.ends_with(&format!("-{}", slug(why)));
-        if let Some((_, name)) = taken.lines().find(same).and_then(|line| line.split_once(&format!("{PREFIX}/"))) {
+        let same =
+            |line: &&str| line.starts_with(&kept) && line.ends_with(&format!("-{}", slug(why)));
+        if let Some((_, name)) =
+            taken.lines().find(same).and_then(|line| line.split_once(&format!("{PREFIX}/")))
+        {
             return SalvageName::parse(name).context("read the name of salvaged work");
         }
-        let commit = self.commit_tree(tree, &[parent], &message, i64::try_from(now)?)?;
+        // It is the user's work and bears their name, but must not be lost where git knows none.
+        let commit = match self.identity() {
+            Ok(_) => self.commit_tree(tree, &[parent], &message, i64::try_from(now)?)?,
+            Err(_) => self.keep_tree(tree, &[parent], &message, i64::try_from(now)?)?,
+        };
         let last = taken.lines().filter_map(number).max().unwrap_or(0);
         for number in last + 1..=last + NUMBER_ATTEMPTS_MAX {
-            let name = SalvageName::parse(&format!("{run_id}/{number}-{}", slug(why))).context("name salvaged work")?;
-            match self.edit_refs(&[RefEdit::Create { name: &format!("{PREFIX}/{name}"), new: &commit }])? {
+            let name = SalvageName::parse(&format!("{run_id}/{number}-{}", slug(why)))
+                .context("name salvaged work")?;
+            match self
+                .edit_refs(&[RefEdit::Create { name: &format!("{PREFIX}/{name}"), new: &commit }])?
+            {
                 Swap::Done => return Ok(name),
                 Swap::Moved => {}
             }
@@ -52,16 +69,18 @@ impl Git {
         bail!("keep the work of {run_id} as {commit}: no free name under {under}")
     }
 
-    /// Whether these files are among the kept work of the run. One process.
+    /// Whether this tree is among the salvaged work of the run. Runs one process.
     pub fn is_salvaged(&self, run_id: &RunId, tree: &Oid) -> Result<bool> {
         let under = format!("{PREFIX}/{run_id}/");
-        let answer = self.call(["for-each-ref", "--format=%(tree)", &under]).run("list salvaged work")?;
+        let answer =
+            self.call(["for-each-ref", "--format=%(tree)", &under]).run("list salvaged work")?;
         Ok(String::from_utf8_lossy(&answer).lines().any(|kept| kept == *tree))
     }
 
-    /// Everything that is kept, newest first. One process.
+    /// All salvaged work, newest first. Runs one process.
     pub fn salvages(&self) -> Result<Vec<Salvage>> {
-        let format = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)%00";
+        let format =
+            "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)%00";
         let answer = self.call(["for-each-ref", format, PREFIX]).run("list salvaged work")?;
         let text = String::from_utf8_lossy(&answer);
         let mut all: Vec<Salvage> = text.lines().filter_map(salvage).collect();
@@ -69,20 +88,22 @@ impl Git {
         Ok(all)
     }
 
-    /// Makes a new branch of kept work; the checkout stays as it is.
+    /// Creates a branch from salvaged work. The checkout does not change.
     pub fn salvage_to_branch(&self, name: &SalvageName, branch: &Branch) -> Result<()> {
         let commit = self.salvaged(name)?;
         match self.edit_refs(&[RefEdit::Create { name: &branch.full_ref(), new: &commit }])? {
             Swap::Done => Ok(()),
-            Swap::Moved => {
-                Err(Failure::usage(format!("there is already a branch {branch}")).next("git branch --list").into())
-            }
+            Swap::Moved => Err(Failure::usage(format!("there is already a branch {branch}"))
+                .next("git branch --list")
+                .into()),
         }
     }
 
     pub fn salvage_drop(&self, name: &SalvageName) -> Result<()> {
         let commit = self.salvaged(name)?;
-        match self.edit_refs(&[RefEdit::Delete { name: &format!("{PREFIX}/{name}"), old: &commit }])? {
+        match self
+            .edit_refs(&[RefEdit::Delete { name: &format!("{PREFIX}/{name}"), old: &commit }])?
+        {
             Swap::Done => Ok(()),
             Swap::Moved => bail!("drop salvaged work {name}: it changed meanwhile"),
         }
@@ -108,7 +129,7 @@ fn number(name: &str) -> Option<u64> {
     name.rsplit('/').next()?.split_once('-')?.0.parse().ok()
 }
 
-/// A part of a ref's name: git takes far more than these letters, shells do not.
+/// Converts a text to a part of a ref name that needs no quoting in a shell.
 fn slug(why: &str) -> String {
     let plain = |letter: char| {
         if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' }

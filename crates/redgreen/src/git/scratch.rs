@@ -1,5 +1,5 @@
-//! Repositories of redgreen's own, for the demo and the bench. The user's hooks, signing and identity have no part in
-//! them.
+//! Temporary repositories for the demo and the bench. They do not use the user's hooks, signing and
+//! identity.
 
 use std::fmt::Write;
 use std::fs;
@@ -12,13 +12,14 @@ use super::call::{CHECKOUT_MAX, Call, base};
 use super::notes::NOTES;
 use crate::process::Program;
 
-const NAME: &str = "redgreen";
-const EMAIL: &str = "redgreen@redgreen.invalid";
-/// When the first imported commit was made; each later one is a minute younger.
+/// The author of commits in them and of commits that only refs of redgreen keep.
+pub(super) const NAME: &str = "redgreen";
+pub(super) const EMAIL: &str = "redgreen@redgreen.invalid";
+/// The date of the first imported commit. Each later commit is one minute newer.
 const FIRST_DATE: usize = 1_700_000_000;
 const MINUTE: usize = 60;
 
-/// A commit to import, and the note on it.
+/// A commit to import, with its note.
 #[derive(Clone, Debug)]
 pub struct Noted {
     pub subject: String,
@@ -26,12 +27,13 @@ pub struct Noted {
 }
 
 impl Git {
-    /// Makes a repository in the folder with these files as the first commit of `main`.
+    /// Creates a repository in the folder and commits these files to `main`.
     pub fn create_scratch(folder: &Path, files: &[(&str, &str)], subject: &str) -> Result<Self> {
         for (name, text) in files {
             let path = folder.join(name);
             if let Some(parent) = path.parent() {
-                fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
+                fs::create_dir_all(parent)
+                    .with_context(|| format!("create {}", parent.display()))?;
             }
             fs::write(&path, text).with_context(|| format!("write {}", path.display()))?;
         }
@@ -50,7 +52,7 @@ impl Git {
         Self::open(folder)
     }
 
-    /// Puts commits on top of `main`, the oldest first, each with its note. Two processes, however many they are.
+    /// Adds commits to `main`, oldest first, each with its note. Runs two processes.
     pub fn import(&self, commits: &[Noted]) -> Result<()> {
         let act = format!("import commits into {}", self.root.display());
         let mut stream = String::new();
@@ -70,18 +72,23 @@ impl Git {
             write!(notes, "N inline :{mark}\n{}", data(&commit.note)).ok();
         }
         let date = FIRST_DATE + commits.len() * MINUTE;
-        write!(stream, "commit {NOTES}\ncommitter {NAME} <{EMAIL}> {date} +0000\n{}{notes}\n", data("import")).ok();
+        write!(
+            stream,
+            "commit {NOTES}\ncommitter {NAME} <{EMAIL}> {date} +0000\n{}{notes}\n",
+            data("import")
+        )
+        .ok();
         self.call(["fast-import", "--quiet"]).stdin(stream).wall(CHECKOUT_MAX).run(&act)?;
         self.call(["reset", "--quiet", "--hard"]).wall(CHECKOUT_MAX).run(&act).map(drop)
     }
 
-    /// A git command as a person types it in the checkout, to compare others with.
+    /// A git command as the user would type it, for comparison.
     pub fn typed(&self, arguments: &[&str]) -> Program {
         base(&self.root).args(arguments.iter().copied())
     }
 }
 
-/// A text as `git fast-import` reads it.
+/// A text in the format of `git fast-import`.
 fn data(text: &str) -> String {
     format!("data {}\n{text}\n", text.len())
 }

@@ -1,4 +1,5 @@
-//! After a crash: what became of a merge, and an end to one that was left half-way.
+//! Recovers from a crash during a merge: finds out how far it came, and undoes it if it is
+//! incomplete.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,149 +10,189 @@ use redgreen_core::names::{Branch, Oid};
 use redgreen_core::text::in_quotes;
 
 use super::call::CHECKOUT_MAX;
-use super::landing::{Landing, temporary};
+use super::merge_checkout::{MergeCheckout, temporary};
 use super::restore::remove_untracked;
 use super::{Changed, Git, Status};
 use crate::failure::Failure;
 
-/// What became of a merge that nobody saw the end of. No trace of it is left but a finished one.
+/// The state of an interrupted merge. An incomplete merge leaves no trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// The branch has it; this is the branch's commit now.
+    /// The branch contains the source; `commit` is its tip.
     Merged { commit: Oid },
-    /// It was half-way, and was taken back.
+    /// The merge was incomplete and is undone.
     TakenBack,
-    /// It never began.
+    /// The merge never began.
     Untouched,
 }
 
 #[derive(PartialEq, Eq)]
 enum Traces {
     Nothing,
-    /// The index holds the merged tree.
+    /// The index contains the merged tree.
     Index,
-    /// Only these changes reached the files.
+    /// Only these files were written.
     Files(Vec<Changed>),
 }
 
-/// What a merge would change, and an index of the merged tree to compare a checkout with.
+/// The changes of a merge, and an index of the merged tree to compare a checkout with.
 pub(super) struct Probe {
     scratch: tempfile::TempDir,
     merged: Oid,
-    /// The merge changes something, be it only files that a sparse checkout leaves out.
+    /// Whether the merge changes any file, including files that a sparse checkout leaves out.
     changes_something: bool,
-    /// What it changes of the files that are checked out.
+    /// The changes to files that are checked out.
     changed: Vec<Changed>,
 }
 
 impl Git {
-    /// `target` and `scratch` as the merge was asked for. A merge of the user's own is left alone.
+    /// `target` and `scratch` are those of the merge request. A merge started by the user is left
+    /// alone.
     pub fn settle_merge(&self, target: &Branch, source: &Oid, scratch: &Path) -> Result<Settled> {
         let leftover = temporary(target, scratch);
         let was_there = self.admin_dir(&leftover)?.is_some() || leftover.exists();
         if was_there {
-            self.remove_landing(&leftover)?;
+            self.remove_checkout(&leftover)?;
         }
         let Some(now) = self.read_ref(&target.full_ref())? else { return Ok(Settled::Untouched) };
         if self.contains(&now, source)? {
             return Ok(Settled::Merged { commit: now });
         }
-        let half = match self.landing(target)? {
-            Some(landing) => self.to_the_end().settle_at(&landing, &now, source)?,
+        let half = match self.merge_checkout(target)? {
+            Some(checkout) => self.uninterrupted().settle_at(&checkout, &now, source)?,
             None => false,
         };
         Ok(if half || was_there { Settled::TakenBack } else { Settled::Untouched })
     }
 
-    fn settle_at(&self, landing: &Landing, now: &str, source: &str) -> Result<bool> {
+    fn settle_at(&self, checkout: &MergeCheckout, now: &str, source: &str) -> Result<bool> {
         match self.merged_tree(now, source)? {
-            Ok(merged) => self.take_back(landing, &self.probe(landing, now, &merged)?, source, &[]),
-            // The branch moved on since; what git itself noted down still tells.
-            Err(_) if landing.merge_head().as_deref() == Some(source) => landing.put_back().map(|()| true),
+            Ok(merged) => {
+                self.take_back(checkout, &self.probe(checkout, now, &merged)?, source, &[])
+            }
+            // The branch moved in the meantime, so rely on git's MERGE_HEAD.
+            Err(_) if checkout.merge_head().as_deref() == Some(source) => {
+                checkout.undo_merge().map(|()| true)
+            }
             Err(_) => Ok(false),
         }
     }
 
-    /// Takes back what is left of a merge, but for `theirs`, which was there before it; false when nothing is.
-    pub(super) fn take_back(&self, landing: &Landing, probe: &Probe, source: &str, theirs: &[Changed]) -> Result<bool> {
-        let traces = self.traces(landing, probe, source, theirs)?;
-        let lock = landing.admin.join("index.lock");
+    /// Undoes the rest of a merge, except `theirs`, which existed before it. Returns false if there
+    /// is nothing to undo.
+    pub(super) fn take_back(
+        &self,
+        checkout: &MergeCheckout,
+        probe: &Probe,
+        source: &str,
+        theirs: &[Changed],
+    ) -> Result<bool> {
+        let traces = self.traces(checkout, probe, source, theirs)?;
+        let lock = checkout.admin.join("index.lock");
         if lock.exists() && traces != Traces::Nothing {
-            let place = landing.folder.display();
-            let what = format!("a merge in {place} is half-way, and git still holds its index");
+            let place = checkout.folder.display();
+            let what = format!("a merge in {place} is incomplete, and git still locks its index");
             return Err(Failure::environment(what)
                 .evidence("the merge may still be running; wait for it to end")
-                .next(format!("rm -f {}   (when no git is running there)", in_quotes(&lock.to_string_lossy())))
+                .next(format!(
+                    "rm -f {}   (when no git is running there)",
+                    in_quotes(&lock.to_string_lossy())
+                ))
                 .into());
         }
         match traces {
             Traces::Nothing => Ok(false),
-            Traces::Index => landing.put_back().map(|()| true),
-            Traces::Files(written) => unwrite(landing, &written).map(|()| true),
+            Traces::Index => checkout.undo_merge().map(|()| true),
+            Traces::Files(written) => unwrite(checkout, &written).map(|()| true),
         }
     }
 
-    /// How far the merge came. Git writes files first, then the index, and what it merges only when it stops for the
-    /// user; a hook runs in between.
-    fn traces(&self, landing: &Landing, probe: &Probe, source: &str, theirs: &[Changed]) -> Result<Traces> {
-        if let Some(head) = landing.merge_head() {
+    /// How far the merge came. Git writes the files first, then the index, and MERGE_HEAD only if
+    /// it stops for the user. Hooks run in between.
+    fn traces(
+        &self,
+        checkout: &MergeCheckout,
+        probe: &Probe,
+        source: &str,
+        theirs: &[Changed],
+    ) -> Result<Traces> {
+        if let Some(head) = checkout.merge_head() {
             return Ok(if head == source { Traces::Index } else { Traces::Nothing });
         }
-        let compare =
-            |tree: &str| landing.call().args(["diff-index", "--cached", "--quiet", tree]).ask("read the index");
+        let compare = |tree: &str| {
+            checkout.call().args(["diff-index", "--cached", "--quiet", tree]).ask("read the index")
+        };
         if probe.changes_something && compare(&probe.merged)?.success() {
             return Ok(Traces::Index);
         }
         if !compare("HEAD")?.success() {
             return Ok(Traces::Nothing);
         }
-        let mut written = self.written(landing, probe)?;
+        let mut written = self.written(checkout, probe)?;
         written.retain(|change| !theirs.contains(change));
         Ok(if written.is_empty() { Traces::Nothing } else { Traces::Files(written) })
     }
 
-    /// Gets ready to compare the checkout with a merged tree.
-    pub(super) fn probe(&self, landing: &Landing, now: &str, merged: &Oid) -> Result<Probe> {
+    /// Prepares the comparison of the checkout with a merged tree.
+    pub(super) fn probe(&self, checkout: &MergeCheckout, now: &str, merged: &Oid) -> Result<Probe> {
         let scratch = tempfile::tempdir().context("make a temporary folder")?;
-        let left_out = landing.left_out()?;
+        let left_out = checkout.left_out()?;
         let mut changed = self.diff(now, merged)?;
         let changes_something = !changed.is_empty();
-        // A merge does not write them, so their absence tells nothing.
+        // A merge does not write these files, so their absence proves nothing.
         changed.retain(|change| !left_out.contains(&change.path));
         let probe = Probe { scratch, merged: merged.clone(), changes_something, changed };
         let index = probe.index();
-        // With the user's index to start from, only files that the merge changes are read.
-        fs::copy(landing.admin.join("index"), &index).context("copy the index")?;
+        // Start from the user's index, so that git reads only the files that the merge changes.
+        fs::copy(checkout.admin.join("index"), &index).context("copy the index")?;
         let read = || {
-            let call = self.call_on(&landing.folder, &index).args(["read-tree", "--reset", merged.as_str()]);
+            let call = self.call_on(&checkout.folder, &index).args([
+                "read-tree",
+                "--reset",
+                merged.as_str(),
+            ]);
             call.run("read the merged tree").map(drop)
         };
         if read().is_err() {
-            // A split index cannot be copied; without one every file is read, which is slow and just as right.
+            // A split index cannot be copied. Without a copy git reads every file, which is slower
+            // but correct.
             fs::remove_file(&index).context("remove the copy of the index")?;
             read()?;
         }
         Ok(probe)
     }
 
-    /// Of the changes, those that the files of the checkout already show, exactly as the merge would write them. Their
-    /// content is in the merged commit, so that taking them back loses nothing. Nothing is written, since the merge may
-    /// have ended for want of space.
-    pub(super) fn written(&self, landing: &Landing, probe: &Probe) -> Result<Vec<Changed>> {
-        // Of git's ways to compare files, the only one that keeps what it learns to itself.
+    /// The changes that the checkout already contains, exactly as the merge writes them. Their
+    /// content is in the merged commit, so undoing them loses nothing. Writes nothing, because the
+    /// merge may have failed on a full disk.
+    pub(super) fn written(&self, checkout: &MergeCheckout, probe: &Probe) -> Result<Vec<Changed>> {
+        // `git status` is the only comparison that does not update the index.
         let answer = self
-            .call_on(&landing.folder, &probe.index())
-            .args(["status", "--porcelain=v1", "-z", "--no-renames", "-uno", "--ignore-submodules=all"])
+            .call_on(&checkout.folder, &probe.index())
+            .args([
+                "status",
+                "--porcelain=v1",
+                "-z",
+                "--no-renames",
+                "-uno",
+                "--ignore-submodules=all",
+            ])
             .wall(CHECKOUT_MAX)
             .run("compare the files")?;
         let text = String::from_utf8_lossy(&answer);
-        // Two letters and a blank, then the path; the second letter is about the file.
+        // Each entry is two status letters, a space and the path. The second letter describes the
+        // file in the worktree.
         let unlike = |entry: &'_ str| entry.as_bytes().get(1).is_some_and(|letter| *letter != b' ');
-        let differs: BTreeSet<&str> =
-            text.split('\0').filter(|entry| unlike(entry)).filter_map(|entry| entry.get(3..)).collect();
+        let differs: BTreeSet<&str> = text
+            .split('\0')
+            .filter(|entry| unlike(entry))
+            .filter_map(|entry| entry.get(3..))
+            .collect();
         let shows = |change: &&Changed| match change.status {
-            Status::Deleted => fs::symlink_metadata(landing.folder.join(&change.path)).is_err(),
-            Status::Added | Status::Modified | Status::TypeChanged => !differs.contains(change.path.as_str()),
+            Status::Deleted => fs::symlink_metadata(checkout.folder.join(&change.path)).is_err(),
+            Status::Added | Status::Modified | Status::TypeChanged => {
+                !differs.contains(change.path.as_str())
+            }
         };
         Ok(probe.changed.iter().filter(shows).cloned().collect())
     }
@@ -163,13 +204,14 @@ impl Probe {
     }
 }
 
-/// Puts the files back to what the index, which the merge had not reached, says.
-fn unwrite(landing: &Landing, written: &[Changed]) -> Result<()> {
-    let (added, others): (Vec<_>, Vec<_>) = written.iter().partition(|change| change.status == Status::Added);
+/// Restores the files from the index, which the merge has not reached.
+fn unwrite(checkout: &MergeCheckout, written: &[Changed]) -> Result<()> {
+    let (added, others): (Vec<_>, Vec<_>) =
+        written.iter().partition(|change| change.status == Status::Added);
     for change in added {
-        remove_untracked(&landing.folder, change.path.as_bytes())?;
+        remove_untracked(&checkout.folder, change.path.as_bytes())?;
     }
     let paths: String = others.iter().map(|change| format!("{}\0", change.path)).collect();
-    let call = landing.call().args(["checkout-index", "--force", "-z", "--stdin"]).stdin(paths);
-    call.run(&format!("put back files in {}", landing.folder.display())).map(drop)
+    let call = checkout.call().args(["checkout-index", "--force", "-z", "--stdin"]).stdin(paths);
+    call.run(&format!("restore files in {}", checkout.folder.display())).map(drop)
 }

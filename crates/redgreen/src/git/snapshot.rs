@@ -1,9 +1,10 @@
-//! What is in a worktree's folder right now, as a tree.
+//! Stores the content of a worktree's folder as a tree.
 //!
-//! A private index is compared with the folder, so nothing that an agent did to HEAD, the index, `.git` or the shared
-//! exclude file can hide a change. The index is kept, and with it git's knowledge of which files are as they were, so
-//! that a later snapshot reads only what was touched. Two processes at once look for changes; one reads the base if the
-//! index stands for another tree, and two more read what changed, one more when files were deleted.
+//! The folder is compared with a private index, so an agent cannot hide a change by editing HEAD,
+//! the index, `.git` or the shared exclude file. The index is kept with its cached file stats, so a
+//! later snapshot reads only touched files. Two processes look for changes in parallel; one more
+//! reads the base if the index is for another tree, two read the changes, and one more handles
+//! deleted files.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -12,20 +13,21 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use redgreen_core::names::Oid;
 
-use super::call::{CHECKOUT_MAX, Call, at_once};
+use super::call::{CHECKOUT_MAX, Call, in_parallel};
 use super::open::path;
 use super::{Git, Worktree};
 
-/// A tree, and what would not fit into one.
+/// A tree, and the paths that it cannot contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     pub tree: Oid,
-    /// Git repositories inside the folder that are no known submodules. Their files are NOT in the tree: git would
-    /// record a link to a commit that exists nowhere else. Submodules with changes inside are here as well.
+    /// Git repositories inside the folder that are not known submodules. Their files are NOT in the
+    /// tree: git would record a link to a commit that exists nowhere else. Submodules with changes
+    /// are listed here as well.
     pub nested: Vec<PathBuf>,
 }
 
-/// The differences between the private index and the folder; each path ends in a NUL.
+/// The differences between the private index and the folder. Each path ends in a NUL.
 #[derive(Default)]
 struct Differences {
     gone: Vec<u8>,
@@ -50,9 +52,13 @@ impl Git {
                 return Ok(());
             }
             let call = self.call_in(worktree).arg("update-index").args(options.iter().copied());
-            call.args(["-z", "--stdin"]).stdin(paths).wall(CHECKOUT_MAX).run("read changed files").map(drop)
+            call.args(["-z", "--stdin"])
+                .stdin(paths)
+                .wall(CHECKOUT_MAX)
+                .run("read changed files")
+                .map(drop)
         };
-        // Deletions first and by name only: what took the place of a file may be a folder or a link to elsewhere.
+        // Deletions first, and by name: the path may be a folder or a symbolic link now.
         update(&["--force-remove"], differences.gone)?;
         update(&["--add", "--remove", "--replace"], differences.touched)?;
         let tree = self.call_in(worktree).arg("write-tree").line("write the tree")?;
@@ -63,7 +69,7 @@ impl Git {
         Ok(Snapshot { tree, nested })
     }
 
-    /// Makes the private index equal to a tree; entries that stay the same keep what is known about their files.
+    /// Makes the private index equal to a tree. Unchanged entries keep their cached file stats.
     pub(super) fn load(&self, worktree: &Worktree, tree: &str, folder: Folder) -> Result<()> {
         self.check_place(worktree)?;
         let index = worktree.index();
@@ -75,16 +81,17 @@ impl Git {
             if !format!("{error:#}").contains("index file") {
                 return Err(error);
             }
-            // A damaged index costs only time: it holds nothing that is not in the folder or the tree.
+            // The index holds only cached data, so a damaged one can be rebuilt.
             fs::remove_file(&index).with_context(|| format!("remove {}", index.display()))?;
             read()?;
         }
         worktree.note_standing(tree)
     }
 
-    /// The differences between a tree and the folder. The tree is not read again if the index stands for it.
+    /// The differences between a tree and the folder. The tree is not read again if the index is
+    /// already for it.
     fn differences_from(&self, worktree: &Worktree, tree: &str) -> Result<Differences> {
-        // An index that stands for it and cannot be read is damaged, and made anew.
+        // If the index is for this tree but cannot be read, it is damaged and rebuilt.
         if self.stands_for(worktree, tree)?
             && let Ok(found) = self.differences(worktree)
         {
@@ -94,9 +101,10 @@ impl Git {
         self.differences(worktree)
     }
 
-    /// Whether the folder is known to hold exactly this tree.
+    /// Whether the folder contains exactly this tree.
     pub(super) fn holds(&self, worktree: &Worktree, tree: &str) -> Result<bool> {
-        Ok(self.stands_for(worktree, tree)? && self.differences(worktree).is_ok_and(|found| found.is_empty()))
+        Ok(self.stands_for(worktree, tree)?
+            && self.differences(worktree).is_ok_and(|found| found.is_empty()))
     }
 
     fn stands_for(&self, worktree: &Worktree, tree: &str) -> Result<bool> {
@@ -107,15 +115,15 @@ impl Git {
 
     fn check_place(&self, worktree: &Worktree) -> Result<()> {
         ensure!(worktree.path.is_dir(), "the folder {} is gone", worktree.path.display());
-        // Only a crash leaves this behind: the private folder has one user at a time.
+        // The private folder has one user at a time, so a lock file is left over from a crash.
         fs::remove_file(worktree.index().with_extension("lock")).ok();
         self.remember_ignores(worktree)
     }
 
     fn differences(&self, worktree: &Worktree) -> Result<Differences> {
         let mut found = Differences::default();
-        // Both only read, and each takes as long as the other.
-        let (others, tracked) = at_once(|| self.untracked(worktree), || self.changed(worktree));
+        // Both only read and take about the same time.
+        let (others, tracked) = in_parallel(|| self.untracked(worktree), || self.changed(worktree));
         let (tracked, others) = (tracked?, others?);
         let mut fields = tracked.split(|byte| *byte == 0);
         while let (Some(status @ [_, ..]), Some(path)) = (fields.next(), fields.next()) {
@@ -136,19 +144,32 @@ impl Git {
         Ok(found)
     }
 
-    /// Files of the private index that differ in the folder, each as a status and a path with a NUL at their ends.
+    /// Files of the private index that differ in the folder: a status and a path, each ending in a
+    /// NUL.
     fn changed(&self, worktree: &Worktree) -> Result<Vec<u8>> {
         self.call_in(worktree)
-            .args(["diff-files", "-z", "--name-status", "--no-renames", "--ignore-submodules=dirty"])
+            .args([
+                "diff-files",
+                "-z",
+                "--name-status",
+                "--no-renames",
+                "--ignore-submodules=dirty",
+            ])
             .wall(CHECKOUT_MAX)
             .run("find changed files")
     }
 
-    /// Files that are neither in the private index nor ignored, each with a NUL at its end; a name that ends in a slash
-    /// is a nested repository.
+    /// Files that are neither in the private index nor ignored, each ending in a NUL. A name that
+    /// ends in a slash is a nested repository.
     pub(super) fn untracked(&self, worktree: &Worktree) -> Result<Vec<u8>> {
         self.call_in(worktree)
-            .args(["ls-files", "-z", "--others", "--exclude-per-directory=.gitignore", "--exclude-from"])
+            .args([
+                "ls-files",
+                "-z",
+                "--others",
+                "--exclude-per-directory=.gitignore",
+                "--exclude-from",
+            ])
             .arg(worktree.ignores())
             .wall(CHECKOUT_MAX)
             .run("find new files")
@@ -166,22 +187,22 @@ impl Differences {
 }
 
 impl Worktree {
-    /// Notes down which tree the private index stands for now. A note that does not fit the index is worth nothing, so
-    /// a crash in between costs only time.
+    /// Records the tree that the private index is for, together with the checksum of the index. A
+    /// record with another checksum is ignored, so a crash in between only costs time.
     fn note_standing(&self, tree: &str) -> Result<()> {
         let Some(mark) = self.index_mark() else { return Ok(()) };
         let file = self.standing();
         fs::write(&file, standing(tree, &mark)).with_context(|| format!("write {}", file.display()))
     }
 
-    /// What tells one state of the private index from another: its end, which git fills with a checksum of the rest.
+    /// The checksum at the end of the private index, which identifies its state.
     fn index_mark(&self) -> Option<Vec<u8>> {
         const CHECKSUM_BYTES: usize = 20;
         let mut file = File::open(self.index()).ok()?;
         let mut mark = Vec::new();
         file.seek(SeekFrom::End(-i64::try_from(CHECKSUM_BYTES).ok()?)).ok()?;
         file.read_to_end(&mut mark).ok()?;
-        // Without a checksum there are only zeros.
+        // With `index.skipHash` git writes zeros instead of a checksum.
         mark.iter().any(|byte| *byte != 0).then_some(mark)
     }
 
@@ -195,7 +216,7 @@ fn standing(tree: &str, mark: &[u8]) -> String {
     format!("{tree} {mark}\n")
 }
 
-/// What reading a tree does to the files in the folder.
+/// Whether reading a tree updates the files in the folder.
 #[derive(Clone, Copy)]
 pub(super) enum Folder {
     Leave,
@@ -211,7 +232,7 @@ impl Folder {
     }
 }
 
-/// A path from git's output, in the folder it is about.
+/// Joins a path from git's output with the folder it is relative to.
 pub(super) fn inside(folder: &Path, name: &[u8]) -> PathBuf {
     folder.join(path(name))
 }

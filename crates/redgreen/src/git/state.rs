@@ -1,4 +1,4 @@
-//! What the user's checkout looks like right now: read, never touched.
+//! Reads the state of the user's checkout without changing it.
 
 use anyhow::{Context, Result};
 use redgreen_core::names::Oid;
@@ -7,15 +7,15 @@ use super::Git;
 use super::call::refused;
 use crate::failure::Failure;
 
-/// Where the checkout stands.
+/// The commit and the branch of the checkout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     pub commit: Oid,
-    /// Absent when no branch is checked out.
+    /// `None` if HEAD is detached.
     pub branch: Option<String>,
 }
 
-/// How many files of the checkout are not as committed. One file can be both staged and unstaged.
+/// The number of files with uncommitted changes. One file can be both staged and unstaged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dirty {
     pub staged: usize,
@@ -49,9 +49,9 @@ impl Git {
         Ok(Head { commit, branch: branch.map(str::to_owned) })
     }
 
-    /// Who commits, as `Name <email>`.
+    /// The committer, as `Name <email>`.
     pub fn identity(&self) -> Result<String> {
-        // Without this setting git makes up an address from the host's name.
+        // Without this setting git makes up an address from the host name.
         let call = self.call(["-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"]);
         let asked = call.ask("read who commits")?;
         if !asked.success() {
@@ -63,7 +63,8 @@ impl Git {
     }
 
     pub fn dirty_count(&self) -> Result<Dirty> {
-        // Comparing a file whose times changed runs its filter, and nobody may have agreed to that yet.
+        // Comparing a file with a new timestamp runs its filter, which the user may not have
+        // trusted yet.
         let answer = self
             .call_without_commands([
                 "status",
@@ -91,7 +92,7 @@ impl Git {
 }
 
 pub(super) fn no_identity() -> anyhow::Error {
-    Failure::environment("git does not know who commits here")
+    Failure::environment("git has no user name and email configured")
         .next("git config user.name 'Your Name' && git config user.email you@example.com")
         .into()
 }

@@ -1,5 +1,5 @@
-//! Submodules in a worktree of ours, filled from what the user's checkout already has: no network, and no word written
-//! to the user's configuration.
+//! Fills the submodules of our worktrees from the user's checkout, without the network and without
+//! writing to the user's configuration.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -14,7 +14,7 @@ use super::{Git, Worktree};
 pub struct Submodule {
     pub name: String,
     pub path: String,
-    /// The repository it was cloned to; absent when the user never initialised it.
+    /// The clone of the submodule; `None` if the user never initialised it.
     pub store: Option<PathBuf>,
 }
 
@@ -24,30 +24,43 @@ impl Git {
             return Ok(Vec::new());
         }
         let asked = self
-            .call(["config", "-z", "--file", ".gitmodules", "--get-regexp", r"^submodule\..*\.path$"])
+            .call([
+                "config",
+                "-z",
+                "--file",
+                ".gitmodules",
+                "--get-regexp",
+                r"^submodule\..*\.path$",
+            ])
             .ask("read .gitmodules")?;
         let text = asked.stdout_text();
         let submodule = |entry: &str| {
             let (key, path) = entry.split_once('\n')?;
             let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
-            // The file is the repository's: a name or path with `..` in it would lead out of our folders, and a name
-            // with `=` in it would be read as another setting where it is passed on with `-c`.
+            // `.gitmodules` is untrusted: a name or path with `..` would lead out of our folders,
+            // and a name with `=` would be parsed as another setting after `-c`.
             if !is_inside(name) || !is_inside(path) || name.contains('=') {
                 return None;
             }
-            Some(Submodule { name: name.to_owned(), path: path.to_owned(), store: self.store(name, path) })
+            Some(Submodule {
+                name: name.to_owned(),
+                path: path.to_owned(),
+                store: self.store(name, path),
+            })
         };
         Ok(text.split('\0').filter_map(submodule).collect())
     }
 
-    /// Absorbed into the git folder, as they are by default, or still inside the checkout as long ago.
+    /// Either in the git folder, which is the default, or inside the checkout, as old versions of
+    /// git did it.
     fn store(&self, name: &str, path: &str) -> Option<PathBuf> {
-        let places = [self.common_dir.join("modules").join(name), self.root.join(path).join(".git")];
+        let places =
+            [self.common_dir.join("modules").join(name), self.root.join(path).join(".git")];
         places.into_iter().find(|place| place.is_dir())
     }
 
-    /// The filled submodules of a worktree that hold something other than their commit; what tests leave behind does
-    /// not count. One process more for each when there are submodules at all.
+    /// Submodules of a worktree whose content differs from their commit. Ignored files do not
+    /// count. Runs one process for each submodule.
     pub(super) fn touched_submodules(&self, worktree: &Worktree) -> Result<Vec<String>> {
         let mut touched = Vec::new();
         if !worktree.path.join(".gitmodules").is_file() {
@@ -64,10 +77,17 @@ impl Git {
                 continue;
             }
             let asked = Call::plumbing(&folder, &[])
-                .args(["-c", &ignores, "status", "--porcelain", "--untracked-files=all", "--ignore-submodules=none"])
+                .args([
+                    "-c",
+                    &ignores,
+                    "status",
+                    "--porcelain",
+                    "--untracked-files=all",
+                    "--ignore-submodules=none",
+                ])
                 .wall(CHECKOUT_MAX)
                 .ask(&format!("look into submodule {}", submodule.path))?;
-            // One that git cannot read any more was changed, too.
+            // A submodule that git cannot read has changed too.
             if !asked.success() || !asked.stdout.is_empty() {
                 touched.push(submodule.path);
             }
@@ -75,8 +95,8 @@ impl Git {
         Ok(touched)
     }
 
-    /// Makes the submodules of a worktree anew where they are not as the index says. They are not reset in place: an
-    /// agent may have pointed them to a repository of the user's.
+    /// Recreates submodules that differ from the index. They are not reset in place: an agent may
+    /// have pointed them to one of the user's repositories.
     pub(super) fn restore_submodules(&self, worktree: &Worktree, admin: &Path) -> Result<()> {
         if !worktree.path.join(".gitmodules").is_file() {
             return Ok(());
@@ -90,13 +110,22 @@ impl Git {
         let mut again = false;
         for submodule in self.submodules()? {
             let path = &submodule.path;
-            if submodule.store.is_some() && (moved.contains(&path.as_bytes()) || touched.contains(path)) {
+            if submodule.store.is_some()
+                && (moved.contains(&path.as_bytes()) || touched.contains(path))
+            {
                 again = true;
-                for (base, below) in [(&worktree.path, path), (&admin.join("modules"), &submodule.name)] {
-                    // An agent may have put a link to another folder on the way.
+                for (base, below) in
+                    [(&worktree.path, path), (&admin.join("modules"), &submodule.name)]
+                {
+                    // An agent may have replaced a parent folder by a symbolic link.
                     let folder = base.join(below);
-                    ensure!(!is_linked(base, below), "remove {}: a link is on the way", folder.display());
-                    remove_folder(&folder).with_context(|| format!("remove {}", folder.display()))?;
+                    ensure!(
+                        !is_linked(base, below),
+                        "remove {}: a link is on the way",
+                        folder.display()
+                    );
+                    remove_folder(&folder)
+                        .with_context(|| format!("remove {}", folder.display()))?;
                 }
             }
         }
@@ -106,7 +135,7 @@ impl Git {
         Ok(())
     }
 
-    /// Fills what can be filled and says what could not.
+    /// Fills the submodules and returns a warning for each one that stays empty.
     pub(super) fn fill_submodules(&self, folder: &Path) -> Vec<String> {
         if !folder.join(".gitmodules").is_file() {
             return Vec::new();
@@ -115,19 +144,22 @@ impl Git {
             Ok(submodules) => submodules,
             Err(error) => return vec![format!("submodules are empty in the worktree: {error:#}")],
         };
-        let initialised = submodules.iter().filter_map(|submodule| Some((submodule, submodule.store.as_deref()?)));
+        let initialised = submodules
+            .iter()
+            .filter_map(|submodule| Some((submodule, submodule.store.as_deref()?)));
         initialised.filter_map(|(submodule, store)| fill(folder, submodule, store)).collect()
     }
 }
 
-/// A relative path that goes down only, and is no option.
+/// Whether a path is relative, without `..`, and cannot be parsed as an option.
 fn is_inside(path: &str) -> bool {
     let mut parts = Path::new(path).components();
-    let plain = parts.all(|part| matches!(part, Component::Normal(name) if !name.eq_ignore_ascii_case(".git")));
+    let plain = parts
+        .all(|part| matches!(part, Component::Normal(name) if !name.eq_ignore_ascii_case(".git")));
     plain && !path.is_empty() && !path.starts_with('-') && !path.chars().any(char::is_control)
 }
 
-/// Whether a folder on the way, or the last one, is a link.
+/// Whether any folder of the path is a symbolic link.
 fn is_linked(base: &Path, below: &str) -> bool {
     let mut place = base.to_owned();
     Path::new(below).components().any(|part| {
@@ -148,7 +180,7 @@ fn fill(folder: &Path, submodule: &Submodule, store: &Path) -> Option<String> {
         ])
         .arg(format!("submodule.{name}.url={}", store.display()))
         .args(["submodule", "--quiet", "update", "--no-recommend-shallow", "--", path])
-        // Nothing but local files, whatever the configuration allows.
+        // Only clone local files, whatever the configuration allows.
         .env("GIT_ALLOW_PROTOCOL", "file")
         .wall(CHECKOUT_MAX)
         .run(&format!("fill submodule {path}"));

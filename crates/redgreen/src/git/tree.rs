@@ -1,4 +1,5 @@
-//! A tree as the list of its files, and their bytes as they are stored: no filter, attribute or line ending applies.
+//! Lists the files of a tree and reads them as stored, without filters, attributes or line ending
+//! conversion.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -13,31 +14,32 @@ use super::call::CHECKOUT_MAX;
 use super::object::Blobs;
 use super::open::path;
 
-/// What is asked for in one call, unless a single file is larger.
+/// The number of bytes read by one call, unless a single file is larger.
 const BYTES_AT_ONCE: u64 = 32 << 20;
 
-/// Trees whose files are kept in mind: two are compared, each with and without the test list, a third is laid over them.
+/// The number of cached listings: two trees are compared, each with and without the test list, plus
+/// one overlay.
 const LISTINGS_MAX: usize = 6;
-/// With more files than this in all of them, only the latest ones are kept.
+/// With more files than this in total, fewer listings are kept.
 const LISTED_FILES_MAX: usize = 20_000;
 const LARGE_LISTINGS_MAX: usize = 4;
 const TREE: &str = "tree";
 
-/// What was found out of trees last. A tree's name stands for the same files for ever.
+/// A cache of tree listings. It never becomes stale, because a tree id identifies its content.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listings {
     trees: Arc<Mutex<Vec<(String, Listing)>>>,
-    /// The last tree that was made with a file of another one, by what it was made of.
+    /// The last tree made by `with_file_of`, with its arguments.
     mixed: Arc<Mutex<Option<(String, Oid)>>>,
     pub(super) blobs: Blobs,
 }
 
-/// A tree that was listed; it costs nothing to have another one.
+/// The listing of a tree; cheap to clone.
 #[derive(Clone, Debug, Default)]
 struct Listing {
-    /// In the order of their paths' bytes.
+    /// Sorted by the bytes of their paths.
     files: Arc<Vec<TreeFile>>,
-    /// What stands at the root, as `mktree` reads it.
+    /// The entries of the root folder in the format of `mktree`.
     root: Arc<Vec<Vec<u8>>>,
 }
 
@@ -65,40 +67,42 @@ impl Listing {
     }
 }
 
-/// A file of a tree; a link and a submodule are files too.
+/// A file of a tree. Links and submodules count as files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeFile {
     pub path: PathBuf,
-    /// As git writes it, such as `0o100644`.
+    /// As git prints it, such as `0o100644`.
     pub mode: u32,
-    /// The name of its bytes.
+    /// The object id of the content.
     pub id: String,
-    /// None for a submodule.
+    /// `None` for a submodule.
     pub size: Option<u64>,
 }
 
 impl Git {
-    /// All files of a tree, listed once, in the order of their paths' bytes.
+    /// All files of a tree, sorted by the bytes of their paths. Cached.
     pub fn tree_files(&self, tree: &str) -> Result<Arc<Vec<TreeFile>>> {
         Ok(self.listing(tree)?.files)
     }
 
-    /// The files of a tree if they were listed before, by a name that stands for the same tree for ever.
+    /// The files of a tree if it is cached. Only accepts object ids, which never change their
+    /// meaning.
     pub(super) fn listed_files(&self, tree: &str) -> Option<Arc<Vec<TreeFile>>> {
         Oid::parse(tree).ok()?;
         Some(self.listed.get(tree)?.files)
     }
 
-    /// The file of a tree that was listed before: `None` when it was not, `Some(None)` when it has no such file.
+    /// A file of a cached tree: `None` if the tree is not cached, `Some(None)` if it has no such
+    /// file.
     pub(super) fn listed_file(&self, tree: &str, path: &str) -> Option<Option<TreeFile>> {
         Oid::parse(tree).ok()?;
-        // Git takes `./a` and `a//b` for other paths than they seem.
+        // Git normalises `./a` and `a//b`.
         let is_plain = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
         let listing = self.listed.get(tree).filter(|_| is_plain)?;
         Some(listing.file(path).cloned())
     }
 
-    /// The tree with a file at its root as another tree has it, or without it where the other has none.
+    /// The tree with the root entry `name` of another tree, or without it if the other has none.
     pub fn with_file_of(&self, tree: &Oid, other: &str, name: &str) -> Result<Oid> {
         let mut last = self.listed.mixed.lock().unwrap_or_else(PoisonError::into_inner);
         let parts = format!("{tree} {other} {name}");
@@ -110,13 +114,18 @@ impl Git {
         Ok(mixed)
     }
 
-    /// The tree with these texts as files in it.
+    /// The tree with these texts added as files.
     pub fn with_files(&self, tree: &Oid, files: &[(&Path, &str)]) -> Result<Oid> {
         self.with_changes(tree, files, &[])
     }
 
-    /// The tree with these texts as files in it, and without some paths.
-    pub fn with_changes(&self, tree: &str, files: &[(&Path, &str)], removed: &[&Path]) -> Result<Oid> {
+    /// The tree with these texts added as files, and without some paths.
+    pub fn with_changes(
+        &self,
+        tree: &str,
+        files: &[(&Path, &str)],
+        removed: &[&Path],
+    ) -> Result<Oid> {
         let act = format!("add files to {tree}");
         let private = tempfile::tempdir().context("make a temporary folder")?;
         let index = || self.call_on(&self.root, &private.path().join("index"));
@@ -128,7 +137,10 @@ impl Git {
             entries.push(0);
         }
         for (path, text) in files {
-            let blob = self.call(["hash-object", "-w", "--no-filters", "--stdin"]).stdin(*text).line(&act)?;
+            let blob = self
+                .call(["hash-object", "-w", "--no-filters", "--stdin"])
+                .stdin(*text)
+                .line(&act)?;
             entries.extend_from_slice(format!("100644 {blob}\t").as_bytes());
             entries.extend_from_slice(path.as_os_str().as_bytes());
             entries.push(0);
@@ -137,7 +149,8 @@ impl Git {
         Oid::parse(&index().arg("write-tree").line(&act)?).context(act)
     }
 
-    /// The tree with some paths as another tree has them, or without those that the other has not.
+    /// The tree with some paths taken from another tree. Paths that the other does not have are
+    /// removed.
     pub fn with_paths_of(&self, tree: &str, other: &str, paths: &[&str]) -> Result<Oid> {
         let act = format!("take files of {other} into {tree}");
         let private = tempfile::tempdir().context("make a temporary folder")?;
@@ -165,12 +178,20 @@ impl Git {
         let kept = ours.root.iter().filter(|entry| !is_named(entry, name)).chain(wanted);
         let root: Vec<Vec<u8>> = kept.cloned().collect();
         let is_below = |file: &&TreeFile| file.path.starts_with(name);
-        let kept = ours.files.iter().filter(|file| !is_below(file)).chain(theirs.files.iter().filter(is_below));
+        let kept = ours
+            .files
+            .iter()
+            .filter(|file| !is_below(file))
+            .chain(theirs.files.iter().filter(is_below));
         let mut files: Vec<TreeFile> = kept.cloned().collect();
-        files.sort_by(|one, other| one.path.as_os_str().as_bytes().cmp(other.path.as_os_str().as_bytes()));
-        let stdin: Vec<u8> = root.iter().flat_map(|entry| entry.iter().copied().chain([0])).collect();
+        files.sort_by(|one, other| {
+            one.path.as_os_str().as_bytes().cmp(other.path.as_os_str().as_bytes())
+        });
+        let stdin: Vec<u8> =
+            root.iter().flat_map(|entry| entry.iter().copied().chain([0])).collect();
         let act = format!("write {tree} with another {name}");
-        let mixed = Oid::parse(&self.call(["mktree", "-z", "--missing"]).stdin(stdin).line(&act)?).context(act)?;
+        let mixed = Oid::parse(&self.call(["mktree", "-z", "--missing"]).stdin(stdin).line(&act)?)
+            .context(act)?;
         self.listed.keep(&mixed, &Listing { files: Arc::new(files), root: Arc::new(root) });
         Ok(mixed)
     }
@@ -186,19 +207,28 @@ impl Git {
 
     fn list(&self, tree: &str) -> Result<Listing> {
         let act = format!("list the files of {tree}");
-        let call = self.call(["ls-tree", "-r", "-t", "-z", "--long", "--full-tree", "--end-of-options", tree]);
+        let call = self.call([
+            "ls-tree",
+            "-r",
+            "-t",
+            "-z",
+            "--long",
+            "--full-tree",
+            "--end-of-options",
+            tree,
+        ]);
         let answer = call.wall(CHECKOUT_MAX).run(&act)?;
         let (mut files, mut root) = (Vec::new(), Vec::new());
         for line in answer.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
-            let entry = entry(line).with_context(|| format!("{act}: unknown answer of git"))?;
+            let entry = entry(line).with_context(|| format!("{act}: unexpected output of git"))?;
             root.extend(entry.at_root());
             files.extend((entry.kind != TREE).then_some(entry.file));
         }
         Ok(Listing { files: Arc::new(files), root: Arc::new(root) })
     }
 
-    /// Hands the bytes of the files to `take`, in their order; submodules are passed over. One process for some
-    /// megabytes of them.
+    /// Passes the content of each file to `take`, in order. Skips submodules. Runs one process for
+    /// some megabytes.
     pub fn read_files(
         &self,
         files: &[&TreeFile],
@@ -206,13 +236,15 @@ impl Git {
     ) -> Result<()> {
         let mut rest = files;
         while !rest.is_empty() {
-            let (some, after) = rest.split_at(at_once(rest));
+            let (some, after) = rest.split_at(batch_len(rest));
             rest = after;
-            let some: Vec<&TreeFile> = some.iter().copied().filter(|file| file.size.is_some()).collect();
+            let some: Vec<&TreeFile> =
+                some.iter().copied().filter(|file| file.size.is_some()).collect();
             let names: Vec<String> = some.iter().map(|file| file.id.clone()).collect();
             for (file, bytes) in some.into_iter().zip(self.read_objects(&names)?) {
-                let bytes =
-                    bytes.with_context(|| format!("read {}: object {} is missing", file.path.display(), file.id))?;
+                let bytes = bytes.with_context(|| {
+                    format!("read {}: object {} is missing", file.path.display(), file.id)
+                })?;
                 take(file, bytes)?;
             }
         }
@@ -225,8 +257,8 @@ fn is_named(entry: &[u8], name: &str) -> bool {
     tab.and_then(|tab| entry.get(tab + 1..)) == Some(name.as_bytes())
 }
 
-/// How many of the files are small enough to be read together.
-fn at_once(files: &[&TreeFile]) -> usize {
+/// The number of files that one call reads.
+fn batch_len(files: &[&TreeFile]) -> usize {
     let mut bytes = 0;
     let fitting = files.iter().take_while(|file| {
         bytes += file.size.unwrap_or(0);
@@ -235,14 +267,14 @@ fn at_once(files: &[&TreeFile]) -> usize {
     fitting.count().max(1)
 }
 
-/// What is in a tree: a file, or another tree.
+/// An entry of a tree: a file or another tree.
 struct Entry {
     kind: String,
     file: TreeFile,
 }
 
 impl Entry {
-    /// As `mktree` reads it, if it stands at the root.
+    /// The entry in the format of `mktree`, if it is at the root.
     fn at_root(&self) -> Option<Vec<u8>> {
         let TreeFile { path, mode, id, .. } = &self.file;
         let is_at_root = path.parent() == Some(Path::new(""));
@@ -252,7 +284,7 @@ impl Entry {
     }
 }
 
-/// A line such as `100644 blob <id>     12\t<path>`.
+/// Parses a line such as `100644 blob <id>     12\t<path>`.
 fn entry(line: &[u8]) -> Option<Entry> {
     let tab = line.iter().position(|byte| *byte == b'\t')?;
     let words = std::str::from_utf8(line.get(..tab)?).ok()?;
@@ -260,7 +292,8 @@ fn entry(line: &[u8]) -> Option<Entry> {
     let mode = u32::from_str_radix(words.next()?, 8).ok()?;
     let kind = words.next()?.to_owned();
     let id = words.next()?.to_owned();
-    let file = TreeFile { path: path(line.get(tab + 1..)?), mode, id, size: words.next()?.parse().ok() };
+    let file =
+        TreeFile { path: path(line.get(tab + 1..)?), mode, id, size: words.next()?.parse().ok() };
     Some(Entry { kind, file })
 }
 
@@ -269,17 +302,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_a_tree_are_read() {
+    fn parses_ls_tree_lines() {
         let Entry { kind, file: blob } = entry(b"100755 blob abc      12\ta b\tc").unwrap();
-        assert_eq!((kind.as_str(), blob.mode, blob.id.as_str(), blob.size), ("blob", 0o100_755, "abc", Some(12)));
+        assert_eq!(
+            (kind.as_str(), blob.mode, blob.id.as_str(), blob.size),
+            ("blob", 0o100_755, "abc", Some(12))
+        );
         assert_eq!(blob.path, PathBuf::from("a b\tc"));
         assert_eq!(entry(b"160000 commit abc       -\tsub").unwrap().file.size, None);
         assert!(entry(b"nonsense").is_none());
     }
 
     #[test]
-    fn what_stands_at_the_root_is_written_as_it_was_listed() {
-        let root = |line: &[u8]| entry(line).unwrap().at_root().map(|line| String::from_utf8(line).unwrap());
+    fn writes_root_entries_for_mktree() {
+        let root = |line: &[u8]| {
+            entry(line).unwrap().at_root().map(|line| String::from_utf8(line).unwrap())
+        };
         assert_eq!(root(b"040000 tree abc       -\tsrc").as_deref(), Some("040000 tree abc\tsrc"));
         assert_eq!(root(b"100644 blob abc      12\ta b").as_deref(), Some("100644 blob abc\ta b"));
         assert_eq!(root(b"100644 blob abc      12\tsrc/a"), None);

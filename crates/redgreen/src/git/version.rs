@@ -1,4 +1,5 @@
-//! Whether git is new enough. Asking costs a process, so it is asked when work begins and when git does not understand.
+//! Checks that git is new enough. The check costs a process, so it runs only when work begins or
+//! git fails in an unexpected way.
 
 use std::path::Path;
 
@@ -8,16 +9,16 @@ use super::Git;
 use super::call::Call;
 use crate::failure::Failure;
 
-/// `merge-tree --write-tree` and `cat-file -z` came with this one.
+/// The first version with `merge-tree --write-tree` and `cat-file -z`.
 const VERSION_MIN: (u32, u32) = (2, 38);
 
 impl Git {
-    /// Stops whoever is about to begin with a git that could not finish it.
+    /// Fails early if git is too old for the work ahead.
     pub fn check_version(&self) -> Result<()> {
         check()
     }
 
-    /// What git calls itself, such as `git version 2.47.3`; one that is too old is an error.
+    /// The version line of git, such as `git version 2.47.3`. An old version is an error.
     pub fn version() -> Result<String> {
         let line = line()?;
         judge(&line)?;
@@ -34,8 +35,11 @@ fn line() -> Result<String> {
 }
 
 fn judge(line: &str) -> Result<()> {
-    let numbers: Vec<u32> =
-        line.trim_start_matches("git version ").split('.').map_while(|part| part.parse().ok()).collect();
+    let numbers: Vec<u32> = line
+        .trim_start_matches("git version ")
+        .split('.')
+        .map_while(|part| part.parse().ok())
+        .collect();
     match numbers.as_slice() {
         [major, minor, ..] if (*major, *minor) < VERSION_MIN => {
             let (major, minor) = VERSION_MIN;
@@ -44,7 +48,7 @@ fn judge(line: &str) -> Result<()> {
                 .next("git --version")
                 .into())
         }
-        // A version that we cannot read is not known to be too old.
+        // Accept a version that cannot be parsed.
         _ => Ok(()),
     }
 }
@@ -58,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_git_that_cannot_do_the_work_is_named() {
+    fn rejects_an_old_git() {
         check("git version 2.37.7", false);
         check("git version 1.9", false);
         check("git version 2.38.0", true);

@@ -1,5 +1,5 @@
-//! The repository as an agent may see it: the latest history of its worktree without the files that hold secrets, no
-//! other branch's work, no stash, and a configuration without credentials. A copy: nothing in it is the user's own.
+//! A copy of the repository for an agent: the recent history of its worktree without files that
+//! contain secrets, without other branches and stashes, and a configuration without credentials.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,17 +12,21 @@ use super::Git;
 use super::call::CHECKOUT_MAX;
 use super::worktree::remove_folder;
 
-/// Commits that are copied, the newest first; older ones are cut off as in a shallow clone.
+/// The number of commits that are copied, newest first. The copy is a shallow clone.
 const COMMITS_MAX: usize = 100;
-/// The commit that the copy was made of, in the copy.
+/// The file in the copy that names the commit it was made from.
 const MADE_OF: &str = "made-of";
-/// A file without content has the name of every other one.
-const EMPTY_BLOBS: [&str; 2] =
-    ["e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"];
-/// Sections of the configuration that say how the repository is laid out and who commits. Others may hold credentials,
-/// or run programs.
-const KEPT_SECTIONS: &[&str] = &["core", "extensions", "user", "author", "committer", "init", "diff", "merge", "pull"];
-/// Of those: they name programs or files of the user's, or a storage of refs that the copy has not.
+/// All empty files share this object id, so they are never secret.
+const EMPTY_BLOBS: [&str; 2] = [
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+];
+/// Configuration sections about the layout of the repository and the identity of the user. Others
+/// may contain credentials or run programs.
+const KEPT_SECTIONS: &[&str] =
+    &["core", "extensions", "user", "author", "committer", "init", "diff", "merge", "pull"];
+/// Keys of these sections that are not copied: they name the user's programs or files, or a ref
+/// storage that the copy does not use.
 const DROPPED_KEYS: &[&str] = &[
     "askpass",
     "editor",
@@ -39,27 +43,40 @@ const DROPPED_KEYS: &[&str] = &[
     "tool",
     "worktree",
 ];
-/// Copied of git's record of the worktree.
+/// The files copied from git's record of the worktree.
 const RECORD: &[&str] = &["HEAD", "commondir", "gitdir", "index"];
 
-/// Whether a path of the project holds secrets, going by its name.
+/// Whether a path of the project contains secrets, judged by its name.
 pub type IsSecret<'a> = &'a dyn Fn(&Path) -> bool;
 
 impl Git {
-    /// Copies what an agent in this worktree may see to `place`, which may hold an earlier copy; `rules` are the same for
-    /// as long as `is_secret` decides the same. `None` where the folder is no worktree of this repository.
-    pub fn view(&self, worktree: &Path, place: &Path, is_secret: IsSecret<'_>, rules: &str) -> Result<Option<PathBuf>> {
+    /// Copies the repository to `place`, which may contain an earlier copy. `rules` identifies the
+    /// decisions of `is_secret`: if it changes, the copy is made from scratch. Returns `None` if
+    /// the folder is not a worktree of this repository.
+    pub fn view(
+        &self,
+        worktree: &Path,
+        place: &Path,
+        is_secret: IsSecret<'_>,
+        rules: &str,
+    ) -> Result<Option<PathBuf>> {
         let Some(admin) = self.admin_dir(worktree)? else { return Ok(None) };
         let act = || format!("copy the repository to {}", place.display());
         let made = fs::read_to_string(place.join(MADE_OF)).unwrap_or_default();
-        let made_of = made.split_once('\n').filter(|(_, by)| *by == rules).map(|(head, _)| head.to_owned());
+        let made_of =
+            made.split_once('\n').filter(|(_, by)| *by == rules).map(|(head, _)| head.to_owned());
         if made_of.is_none() {
             remove_folder(place).with_context(act)?;
         }
         let name = admin.file_name().context("find git's record of the worktree")?;
         let record = place.join("worktrees").join(name);
-        // `redgreen`: our own records are laid over it, empty.
-        for folder in [&record, &place.join("objects/pack"), &place.join("objects/info"), &place.join("refs/heads")] {
+        // `redgreen` is a mount point: an empty folder hides our own records there.
+        for folder in [
+            &record,
+            &place.join("objects/pack"),
+            &place.join("objects/info"),
+            &place.join("refs/heads"),
+        ] {
             fs::create_dir_all(folder).with_context(act)?;
         }
         for folder in ["info", "redgreen"] {
@@ -80,12 +97,12 @@ impl Git {
             self.copy_history(&head, made_of.as_deref(), place, is_secret)?;
             fs::write(place.join(MADE_OF), format!("{head}\n{rules}")).with_context(act)?;
         }
-        self.pass_over_secrets(worktree, &record.join("index"), is_secret)?;
+        self.skip_secrets(worktree, &record.join("index"), is_secret)?;
         Ok(Some(place.to_owned()))
     }
 
-    /// Whether nothing that an agent may not see is in the latest history and the configuration: where no copy can take
-    /// the repository's place, it is shown itself or not at all.
+    /// Whether the recent history and the configuration contain nothing secret. Without mounts no
+    /// copy can replace the repository, so it is either visible as it is or hidden.
     pub fn is_plain(&self, worktree: &Path, is_secret: IsSecret<'_>) -> Result<bool> {
         let Some(admin) = self.admin_dir(worktree)? else { return Ok(false) };
         let config = fs::read_to_string(self.common_dir.join("config")).unwrap_or_default();
@@ -98,13 +115,15 @@ impl Git {
         Ok(!objects.any(|(_, path)| !path.as_os_str().is_empty() && is_secret(&path)))
     }
 
-    /// The latest commits of a history with all their trees and files that another one has not, each with a path that
-    /// leads to it.
+    /// The objects of the latest commits that are not reachable from `without`, each with a path
+    /// that leads to it.
     fn objects_of(&self, head: &str, without: Option<&str>) -> Result<Vec<(String, PathBuf)>> {
-        let list = self.call(["rev-list", "--objects", "--missing=allow-any"]).env("GIT_NO_LAZY_FETCH", "1");
+        let list = self
+            .call(["rev-list", "--objects", "--missing=allow-any"])
+            .env("GIT_NO_LAZY_FETCH", "1");
         let list = list.arg(format!("--max-count={COMMITS_MAX}")).arg(head).wall(CHECKOUT_MAX);
         let list = list.args(without.map(|known| format!("^{known}")));
-        let listed = list.run("list what an agent may see")?;
+        let listed = list.run("list the objects for the agent")?;
         let objects = listed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let object = |line: &[u8]| {
             let end = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
@@ -114,41 +133,58 @@ impl Git {
         Ok(objects.map(object).collect())
     }
 
-    fn copy_history(&self, head: &str, known: Option<&str>, place: &Path, is_secret: IsSecret<'_>) -> Result<()> {
-        let act = "copy what an agent may see";
+    fn copy_history(
+        &self,
+        head: &str,
+        known: Option<&str>,
+        place: &Path,
+        is_secret: IsSecret<'_>,
+    ) -> Result<()> {
+        let act = "copy the repository for the agent";
         let is_shown = |(id, path): &&(String, PathBuf)| {
             path.as_os_str().is_empty() || EMPTY_BLOBS.contains(&id.as_str()) || !is_secret(path)
         };
         let objects = self.objects_of(head, known)?;
-        let ids: String = objects.iter().filter(is_shown).map(|(id, _)| format!("{id}\n")).collect();
+        let ids: String =
+            objects.iter().filter(is_shown).map(|(id, _)| format!("{id}\n")).collect();
         let pack = self.call(["pack-objects", "--quiet"]).arg(place.join("objects/pack/pack"));
         pack.stdin(ids).wall(CHECKOUT_MAX).run(act)?;
 
-        let list = self.call(["rev-list", "--parents"]).arg(format!("--max-count={COMMITS_MAX}")).arg(head);
+        let list = self
+            .call(["rev-list", "--parents"])
+            .arg(format!("--max-count={COMMITS_MAX}"))
+            .arg(head);
         let listed = String::from_utf8_lossy(&list.run(act)?).into_owned();
-        let commits: BTreeSet<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+        let commits: BTreeSet<&str> =
+            listed.lines().filter_map(|line| line.split(' ').next()).collect();
         let cut = fs::read_to_string(self.common_dir.join("shallow")).unwrap_or_default();
         let is_last = |line: &&str| line.split(' ').skip(1).any(|parent| !commits.contains(parent));
         let last = listed.lines().filter(is_last).filter_map(|line| line.split(' ').next());
-        let last: BTreeSet<&str> = last.chain(cut.lines().filter(|line| commits.contains(line))).collect();
+        let last: BTreeSet<&str> =
+            last.chain(cut.lines().filter(|line| commits.contains(line))).collect();
         let shallow = place.join("shallow");
         if last.is_empty() {
-            // It is not there where nothing was cut off before either.
+            // The file does not exist if the history was complete before.
             fs::remove_file(&shallow).ok();
         } else {
             let text: String = last.iter().map(|id| format!("{id}\n")).collect();
             fs::write(&shallow, text).with_context(|| act.to_owned())?;
         }
 
-        let refs = self.call(["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads"]).run(act)?;
+        let refs = self
+            .call(["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads"])
+            .run(act)?;
         let refs = String::from_utf8_lossy(&refs).into_owned();
-        let known = refs.lines().filter(|line| line.split(' ').next().is_some_and(|id| commits.contains(id)));
+        let known = refs
+            .lines()
+            .filter(|line| line.split(' ').next().is_some_and(|id| commits.contains(id)));
         let packed: String = known.map(|line| format!("{line}\n")).collect();
         fs::write(place.join("packed-refs"), packed).with_context(|| act.to_owned())
     }
 
-    /// Files that are hidden in the worktree are not there to git either: it would ask for what they held.
-    fn pass_over_secrets(&self, worktree: &Path, index: &Path, is_secret: IsSecret<'_>) -> Result<()> {
+    /// Marks files that are hidden in the worktree as `skip-worktree`. Git would otherwise ask for
+    /// their content.
+    fn skip_secrets(&self, worktree: &Path, index: &Path, is_secret: IsSecret<'_>) -> Result<()> {
         if !index.is_file() {
             return Ok(());
         }
@@ -160,21 +196,33 @@ impl Git {
             return Ok(());
         }
         let names = secret.join(&b'\0');
-        let pass = self.call_on(worktree, index).args(["update-index", "-z", "--skip-worktree", "--stdin"]);
-        pass.stdin(names).run("pass over files that hold secrets").map(drop)
+        let pass = self.call_on(worktree, index).args([
+            "update-index",
+            "-z",
+            "--skip-worktree",
+            "--stdin",
+        ]);
+        pass.stdin(names).run("skip files that contain secrets").map(drop)
     }
 
-    /// The repository's configuration without what may hold credentials or run programs.
+    /// The repository's configuration without settings that may contain credentials or run
+    /// programs.
     fn plain_config(&self) -> Result<String> {
-        let list = self.call(["config", "--file"]).arg(self.common_dir.join("config")).args(["--list", "-z"]);
+        let list = self
+            .call(["config", "--file"])
+            .arg(self.common_dir.join("config"))
+            .args(["--list", "-z"]);
         let output = list.ask("read the repository's configuration")?;
         let listed = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut text = String::new();
         for entry in listed.split('\0').filter(|entry| !entry.is_empty()) {
             let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
             let Some((section, name)) = key.split_once('.') else { continue };
-            // A name with a dot has a part of the user's choice in it, such as that of a remote.
-            let is_kept = KEPT_SECTIONS.contains(&section) && !name.contains('.') && !DROPPED_KEYS.contains(&name);
+            // A name with a dot contains a subsection chosen by the user, such as the name of a
+            // remote.
+            let is_kept = KEPT_SECTIONS.contains(&section)
+                && !name.contains('.')
+                && !DROPPED_KEYS.contains(&name);
             if is_kept && guard::secret::find(value).is_empty() {
                 let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
                 text.push_str(&format!("[{section}]\n\t{name} = \"{value}\"\n"));
@@ -184,17 +232,21 @@ impl Git {
     }
 }
 
-/// A configuration of git with a password, a token, or a program that gives one.
+/// Whether a git configuration contains a password, a token or a credential helper.
 fn holds_credentials(config: &str) -> bool {
     let is_suspect = |line: &str| {
         let line = line.trim().to_lowercase();
-        let is_login = line.contains("://") && line.split("://").nth(1).is_some_and(|rest| rest.contains('@'));
-        is_login || ["extraheader", "[credential", "password", "token", "cookie"].iter().any(|word| line.contains(word))
+        let is_login =
+            line.contains("://") && line.split("://").nth(1).is_some_and(|rest| rest.contains('@'));
+        is_login
+            || ["extraheader", "[credential", "password", "token", "cookie"]
+                .iter()
+                .any(|word| line.contains(word))
     };
     config.lines().any(is_suspect) || !guard::secret::find(config).is_empty()
 }
 
-/// What the worktree's HEAD says.
+/// The content of the worktree's HEAD.
 fn head_of(admin: &Path) -> Result<String> {
     let file = admin.join("HEAD");
     let text = fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
@@ -206,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_configuration_with_a_login_in_it_is_known() {
+    fn detects_credentials_in_a_configuration() {
         for (config, expected) in [
             ("[remote \"origin\"]\n\turl = https://github.com/a/b\n", false),
             ("[remote \"origin\"]\n\turl = git@github.com:a/b\n", false),

@@ -1,4 +1,5 @@
-//! Worktrees of ours: folders outside the user's checkout, with no branch, that agents may do anything to.
+//! Our worktrees: folders outside the user's checkout with a detached HEAD, in which agents may do
+//! anything.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -17,46 +18,51 @@ use super::open::path;
 const LIST_ATTEMPTS_MAX: u32 = 10;
 const LIST_PAUSE: Duration = Duration::from_millis(20);
 
-/// A worktree of ours and what we keep about it out of its agents' reach.
+/// A worktree, and our private data about it, which its agents cannot reach.
 #[derive(Clone, Debug)]
 pub struct Worktree {
     pub path: PathBuf,
-    /// A folder for the private index and the ignore rules; kept for as long as the worktree.
+    /// The folder with the private index and the ignore rules. It lives as long as the worktree.
     pub private: PathBuf,
-    /// Ignore patterns for build litter, on top of the user's own; they hold for untracked files only.
+    /// Ignore patterns for build output, in addition to the user's own. They apply to untracked
+    /// files only.
     pub litter: Vec<String>,
 }
 
-/// A checkout of the repository, the user's or ours, as git lists it.
+/// A checkout of the repository as listed by git, the user's or ours.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listed {
     pub path: PathBuf,
     pub head: Option<Oid>,
-    /// The short name of the branch that is checked out there.
+    /// The short name of the checked out branch.
     pub branch: Option<String>,
-    /// Its folder is gone.
+    /// The folder no longer exists.
     pub gone: bool,
 }
 
 impl Git {
-    /// Makes the worktree at a commit, on no branch, so that what an agent commits moves none. No hook runs and nothing
-    /// is fetched. The answer is a notice for the user where a submodule could not be filled.
+    /// Creates the worktree with a detached HEAD, so that commits of an agent move no branch. Runs
+    /// no hooks and fetches nothing. Returns a warning for each submodule that stays empty.
     pub fn worktree_add(&self, worktree: &Worktree, commit: &Oid) -> Result<Vec<String>> {
         let folder = &worktree.path;
         let act = format!("add worktree {}", folder.display());
         ensure!(!folder.exists(), "{act}: the folder exists already");
         self.remember_ignores(worktree)?;
-        let add = self.call(["worktree", "add", "--quiet", "--force", "--detach"]).arg(folder).arg(commit.as_str());
-        let added = self.alone(|| add.unless(&self.stop).wall(CHECKOUT_MAX).run(&act));
+        let add = self
+            .call(["worktree", "add", "--quiet", "--force", "--detach"])
+            .arg(folder)
+            .arg(commit.as_str());
+        let added =
+            self.with_worktree_lock(|| add.interruptible(&self.stop).wall(CHECKOUT_MAX).run(&act));
         if let Err(error) = added {
-            // Half a worktree would be in the way of the next attempt; the first error is the one to tell.
+            // Half a worktree would block the next attempt. The first error is the one to report.
             self.worktree_remove(folder).ok();
             return Err(error);
         }
         Ok(self.fill_submodules(folder))
     }
 
-    /// Every checkout of the repository; the main one comes first.
+    /// All checkouts of the repository, the main one first.
     pub fn worktree_list(&self) -> Result<Vec<Listed>> {
         let list = || self.call(["worktree", "list", "--porcelain", "-z"]).run("list worktrees");
         let mut answer = list();
@@ -64,7 +70,7 @@ impl Git {
             if answer.is_ok() {
                 break;
             }
-            // Git stumbles over a worktree that someone is about to make or to remove.
+            // Git fails if another process is creating or removing a worktree.
             thread::sleep(LIST_PAUSE);
             answer = list();
         }
@@ -80,7 +86,8 @@ impl Git {
         Ok(all)
     }
 
-    /// Removes the folder and git's record of it, whatever is left of either. Other worktrees are not looked at.
+    /// Removes the folder and git's record of it, even if only one of them exists. Ignores other
+    /// worktrees.
     pub fn worktree_remove(&self, folder: &Path) -> Result<()> {
         let act = format!("remove worktree {}", folder.display());
         let ours = !self.root.starts_with(folder) && !self.common_dir.starts_with(folder);
@@ -89,18 +96,22 @@ impl Git {
         if self.admin_dir(folder)?.is_none() {
             return Ok(());
         }
-        // Twice, since once does not remove a worktree that was locked.
-        self.alone(|| self.call(["worktree", "remove", "--force", "--force"]).arg(folder).run(&act)).map(drop)
+        // `--force` twice, because once does not remove a locked worktree.
+        self.with_worktree_lock(|| {
+            self.call(["worktree", "remove", "--force", "--force"]).arg(folder).run(&act)
+        })
+        .map(drop)
     }
 
-    /// Git reads the records of all worktrees to make or remove one, and fails over one that is half-made.
-    pub(super) fn alone<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Git reads all worktree records to add or remove one, and fails on a record that is
+    /// incomplete.
+    pub(super) fn with_worktree_lock<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
         let _lock = self.lock("worktrees.lock", "making a worktree", CHECKOUT_MAX)?;
         act()
     }
 
-    /// Where git keeps the HEAD and the index of a worktree. Found from git's side, since the folder's own `.git` may
-    /// be gone or lie.
+    /// Git's folder with the HEAD and index of a worktree. Searches git's records, because the
+    /// folder's own `.git` may be missing or forged.
     pub(super) fn admin_dir(&self, folder: &Path) -> Result<Option<PathBuf>> {
         let all = self.common_dir.join("worktrees");
         let entries = match fs::read_dir(&all) {
@@ -136,7 +147,7 @@ impl Listed {
     }
 }
 
-/// Removes a folder, also one that has read-only folders in it. Links are removed, never followed.
+/// Removes a folder, including read-only subfolders. Links are removed, never followed.
 pub(crate) fn remove_folder(folder: &Path) -> std::io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
@@ -162,7 +173,8 @@ fn make_writable(folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The path with the links in its folder resolved: git records real paths, callers may pass others.
+/// The path with links in its parent folders resolved. Git records real paths; callers may pass
+/// others.
 fn resolved(file: &Path) -> PathBuf {
     let mut missing = Vec::new();
     let mut known = file;
@@ -178,7 +190,7 @@ fn resolved(file: &Path) -> PathBuf {
     }
 }
 
-/// The line of a worktree's `.git` file, which leads back to git's record of it.
+/// The content of a worktree's `.git` file, which points to git's record.
 pub(super) fn link_line(admin: &Path) -> Vec<u8> {
     [b"gitdir: ", admin.as_os_str().as_bytes(), b"\n"].concat()
 }

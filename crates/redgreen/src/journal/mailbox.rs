@@ -1,5 +1,6 @@
-//! The way into a run that another process works on: files in its folder, each written in one piece, read by the engine when
-//! an agent's turn begins. Whoever can write there can write anything: names and sizes are checked here, words in the core.
+//! Messages to a run that another process works on: files in its folder, written atomically, read
+//! by the engine when an agent's turn begins. Any process with write access can write anything:
+//! names and sizes are checked here, the text in the core.
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
@@ -13,49 +14,55 @@ use crate::failure::Failure;
 use crate::foreign;
 use crate::private;
 
-/// Messages that may wait for one turn.
+/// The maximum number of waiting messages.
 const WAITING_MAX: usize = 100;
 const ENDING: &str = ".json";
 const NAME_CHARS_MAX: usize = 64;
 
-/// A message that is not journalled yet.
+/// A message that is not in the journal yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     pub id: String,
     pub message: Result<Message, Unusable>,
 }
 
-/// Leaves a message for the run; `at` is milliseconds since 1970. Gives back its id.
+/// Leaves a message for the run. `at` is in milliseconds since 1970. Returns its id.
 pub fn post(folder: &RunFolder, message: &Message, at: i64) -> Result<String> {
     let mailbox = folder.mailbox();
     private::create_dir_all(&mailbox).with_context(|| format!("create {}", mailbox.display()))?;
     if names(folder)?.len() >= WAITING_MAX {
-        return Err(Failure::usage(format!("{WAITING_MAX} messages wait for run {} already", folder.id))
-            .next(format!("redgreen resume {}", folder.id))
-            .into());
+        return Err(Failure::usage(format!(
+            "{WAITING_MAX} messages are already waiting for run {}",
+            folder.id
+        ))
+        .next(format!("redgreen resume {}", folder.id))
+        .into());
     }
     let id = format!("{at:013}-{:016x}", RandomState::new().hash_one((at, std::process::id())));
     let act = || format!("write a message to {}", mailbox.display());
-    // The reader sees all of it or nothing.
+    // The reader sees the whole message or nothing.
     let mut file = tempfile::NamedTempFile::new_in(&mailbox).with_context(act)?;
-    file.write_all(message.render().as_bytes()).and_then(|()| file.as_file().sync_all()).with_context(act)?;
+    file.write_all(message.render().as_bytes())
+        .and_then(|()| file.as_file().sync_all())
+        .with_context(act)?;
     file.persist_noclobber(mailbox.join(format!("{id}{ENDING}"))).with_context(act)?;
     Ok(id)
 }
 
-/// The messages that wait, oldest first.
+/// The waiting messages, oldest first.
 pub fn waiting(folder: &RunFolder) -> Result<Vec<Waiting>> {
     let mut found = Vec::new();
     for id in names(folder)?.into_iter().take(WAITING_MAX) {
         let path = folder.mailbox().join(format!("{id}{ENDING}"));
-        let bytes = foreign::read(&path, FILE_BYTES_MAX).with_context(|| format!("read {}", path.display()))?;
+        let bytes = foreign::read(&path, FILE_BYTES_MAX)
+            .with_context(|| format!("read {}", path.display()))?;
         let message = bytes.ok_or(Unusable::Unreadable).and_then(|bytes| Message::parse(&bytes));
         found.push(Waiting { id, message });
     }
     Ok(found)
 }
 
-/// Takes a message away that is journalled, or cannot be used.
+/// Removes a message that is in the journal or unusable.
 pub fn remove(folder: &RunFolder, id: &str) -> Result<()> {
     let path = folder.mailbox().join(format!("{id}{ENDING}"));
     match fs::remove_file(&path) {
@@ -66,7 +73,7 @@ pub fn remove(folder: &RunFolder, id: &str) -> Result<()> {
     }
 }
 
-/// The ids of the messages that wait, in the order in which they were left.
+/// The ids of the waiting messages, oldest first.
 fn names(folder: &RunFolder) -> Result<Vec<String>> {
     let mailbox = folder.mailbox();
     let entries = match fs::read_dir(&mailbox) {

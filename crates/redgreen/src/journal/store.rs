@@ -1,5 +1,5 @@
-//! Where runs are kept: `<git common dir>/redgreen/runs/<id>/`, with a marker for each run that is not over, so that
-//! looking at the present does not cost more the longer the past is.
+//! The runs of a repository: `<git common dir>/redgreen/runs/<id>/`, with a marker for each open
+//! run, so that listing them does not get slower with the number of old runs.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -19,16 +19,16 @@ pub struct Store {
     root: PathBuf,
 }
 
-/// One run's folder.
+/// The folder of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFolder {
     pub id: RunId,
     pub path: PathBuf,
 }
 
-/// How often a new id is tried before we say that something else is wrong.
+/// The number of ids that are tried for a new run.
 const ID_TRIES_MAX: u32 = 100;
-/// More folders than any run makes: a few for each turn.
+/// The maximum number of folders in a run, which has a few per turn.
 const FOLDERS_MAX: usize = 100_000;
 
 impl Store {
@@ -36,8 +36,9 @@ impl Store {
         Self { root: common_dir.join("redgreen") }
     }
 
-    /// Everything in our folder is a file or a folder. A link, a pipe or a device can be there only when the repository
-    /// was copied from someone else: we would write through it, or wait for it for ever.
+    /// Checks that our folder contains only files and folders. A link, pipe or device can only be
+    /// there if the repository was copied from someone else: we would write through it, or block on
+    /// it.
     pub fn check(&self) -> Result<()> {
         plain(&self.root)?;
         for folder in [self.root.clone(), self.runs(), self.open_runs()] {
@@ -45,23 +46,27 @@ impl Store {
                 plain(&entry)?;
             }
         }
-        all_plain(&self.cassettes(), || format!("rm -r {}", in_quotes(&self.cassettes().to_string_lossy())))
+        all_plain(&self.cassettes(), || {
+            format!("rm -r {}", in_quotes(&self.cassettes().to_string_lossy()))
+        })
     }
 
-    /// Exchanges with models, as far as they are kept.
+    /// Recorded exchanges with models.
     pub fn cassettes(&self) -> PathBuf {
         self.root.join("cassettes")
     }
 
-    /// Everything of ours in the repository.
+    /// Everything of redgreen in the repository.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Makes the folder of a new run. Ids sort by time; `at` is milliseconds since 1970.
+    /// Creates the folder of a new run. Ids sort by time. `at` is in milliseconds since 1970.
     pub fn create(&self, at: i64) -> Result<RunFolder> {
-        private::create_dir_all(&self.runs()).with_context(|| format!("create {}", self.runs().display()))?;
-        private::create_dir_all(&self.open_runs()).with_context(|| format!("create {}", self.open_runs().display()))?;
+        private::create_dir_all(&self.runs())
+            .with_context(|| format!("create {}", self.runs().display()))?;
+        private::create_dir_all(&self.open_runs())
+            .with_context(|| format!("create {}", self.open_runs().display()))?;
         for attempt in 0..ID_TRIES_MAX {
             let id = new_id(at, attempt)?;
             let path = self.runs().join(&id);
@@ -71,29 +76,33 @@ impl Store {
                     return match self.mark_open(&folder) {
                         Ok(()) => Ok(folder),
                         Err(error) => {
-                            // Nothing has begun; a folder without a story would only confuse.
+                            // Nothing has begun, so do not leave an empty run.
                             self.forget(&folder).ok();
                             Err(error)
                         }
                     };
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error).with_context(|| format!("create {}", path.display())),
+                Err(error) => {
+                    return Err(error).with_context(|| format!("create {}", path.display()));
+                }
             }
         }
         anyhow::bail!("create a run in {}: {ID_TRIES_MAX} names are taken", self.runs().display())
     }
 
-    /// The folder of a run that is known by its whole id, made if need be (a run taken over from another clone).
+    /// The folder of a run with a known id, created if necessary (for a run of another clone).
     pub fn adopt(&self, id: &RunId) -> Result<RunFolder> {
         let folder = self.folder(id);
-        private::create_dir_all(&folder.path).with_context(|| format!("create {}", folder.path.display()))?;
-        private::create_dir_all(&self.open_runs()).with_context(|| format!("create {}", self.open_runs().display()))?;
+        private::create_dir_all(&folder.path)
+            .with_context(|| format!("create {}", folder.path.display()))?;
+        private::create_dir_all(&self.open_runs())
+            .with_context(|| format!("create {}", self.open_runs().display()))?;
         self.mark_open(&folder)?;
         Ok(folder)
     }
 
-    /// A run by its id or by a beginning or end of it that only one run has.
+    /// Finds a run by its id, or by a unique prefix or suffix.
     pub fn find(&self, id: &str) -> Result<RunFolder> {
         let ids = self.ids()?;
         if let Some(exact) = ids.iter().find(|known| *known == id) {
@@ -103,31 +112,37 @@ impl Store {
             ids.into_iter().filter(|known| known.starts_with(id) || known.ends_with(id)).collect();
         match (matching.pop(), matching.is_empty()) {
             (Some(only), true) => Ok(self.folder(&only)),
-            (Some(_), false) => {
-                Err(Failure::usage(format!("several runs match {id:?}")).next("redgreen status --all").into())
-            }
-            (None, _) => Err(Failure::usage(format!("no run {id:?} here")).next("redgreen status --all").into()),
+            (Some(_), false) => Err(Failure::usage(format!("several runs match {id:?}"))
+                .next("redgreen status --all")
+                .into()),
+            (None, _) => Err(Failure::usage(format!("no run {id:?} here"))
+                .next("redgreen status --all")
+                .into()),
         }
     }
 
-    /// The runs that are not over, newest last.
+    /// The open runs, newest last.
     pub fn open(&self) -> Result<Vec<RunFolder>> {
-        Ok(names(&self.open_runs())?.into_iter().map(|id| self.folder(&id)).filter(|run| run.path.is_dir()).collect())
+        Ok(names(&self.open_runs())?
+            .into_iter()
+            .map(|id| self.folder(&id))
+            .filter(|run| run.path.is_dir())
+            .collect())
     }
 
-    /// Every run, newest last.
+    /// All runs, newest last.
     pub fn all(&self) -> Result<Vec<RunFolder>> {
         Ok(self.ids()?.into_iter().map(|id| self.folder(&id)).collect())
     }
 
-    /// The run that was started last, without looking at the others.
+    /// The run that was started last, without reading the others.
     pub fn latest(&self) -> Option<RunFolder> {
         let id = fs::read_to_string(self.root.join("latest")).ok()?;
         let folder = self.folder(&RunId::parse(id.trim()).ok()?);
         folder.path.is_dir().then_some(folder)
     }
 
-    /// The run is over: it is history from now on.
+    /// Marks the run as finished.
     pub fn close(&self, run: &RunFolder) -> Result<()> {
         let marker = self.open_runs().join(&run.id);
         match fs::remove_file(&marker) {
@@ -138,15 +153,16 @@ impl Store {
         }
     }
 
-    /// The run goes on after all.
+    /// Marks the run as open again.
     pub fn reopen(&self, run: &RunFolder) -> Result<()> {
         let marker = self.open_runs().join(&run.id);
-        fs::create_dir_all(self.open_runs()).with_context(|| format!("create {}", self.open_runs().display()))?;
+        fs::create_dir_all(self.open_runs())
+            .with_context(|| format!("create {}", self.open_runs().display()))?;
         let opened = OpenOptions::new().create(true).append(true).open(&marker);
         opened.map(drop).with_context(|| format!("create {}", marker.display()))
     }
 
-    /// Takes a run away that never began.
+    /// Removes a run that never began.
     pub fn forget(&self, run: &RunFolder) -> Result<()> {
         self.close(run)?;
         fs::remove_dir_all(&run.path).with_context(|| format!("remove {}", run.path.display()))
@@ -154,8 +170,9 @@ impl Store {
 
     fn mark_open(&self, run: &RunFolder) -> Result<()> {
         let marker = self.open_runs().join(&run.id);
-        // Records of before were open to whoever may look into the repository.
-        private::close(&self.root).with_context(|| format!("close {} to others", self.root.display()))?;
+        // Older versions left the records readable for others.
+        private::close(&self.root)
+            .with_context(|| format!("close {} to others", self.root.display()))?;
         private::open(OpenOptions::new().create(true).append(true), &marker)
             .with_context(|| format!("create {}", marker.display()))?;
         let mut latest = tempfile::NamedTempFile::new_in(&self.root)
@@ -165,7 +182,7 @@ impl Store {
         Ok(())
     }
 
-    /// The folder a run of this id has, whether or not it is there.
+    /// The folder of a run with this id, whether or not it exists.
     pub fn named(&self, id: &RunId) -> RunFolder {
         self.folder(id)
     }
@@ -188,9 +205,11 @@ impl Store {
 }
 
 impl RunFolder {
-    /// The same for everything in the run's folder, before its journal is opened.
+    /// Checks everything in the run's folder before its journal is opened.
     pub fn check(&self) -> Result<()> {
-        all_plain(&self.path, || format!("mv {} ~/{}.damaged", in_quotes(&self.path.to_string_lossy()), self.id))
+        all_plain(&self.path, || {
+            format!("mv {} ~/{}.damaged", in_quotes(&self.path.to_string_lossy()), self.id)
+        })
     }
 
     pub fn reports(&self) -> PathBuf {
@@ -205,43 +224,49 @@ impl RunFolder {
         self.path.join("transcripts")
     }
 
-    /// What agents have to keep from a turn, a folder each.
+    /// The folders of turns.
     pub fn desks(&self) -> PathBuf {
         self.path.join("turns")
     }
 
-    /// What the user tells the run while it goes on, until it is journalled.
+    /// Messages from the user that are not in the journal yet.
     pub fn mailbox(&self) -> PathBuf {
         self.path.join("mailbox")
     }
 
-    /// The agents' names, as they were when the run began.
+    /// The user's comments on lines.
+    pub fn comments(&self) -> PathBuf {
+        self.path.join("comments.json")
+    }
+
+    /// The names of the agents when the run began.
     pub fn choice(&self) -> PathBuf {
         self.path.join("agents.json")
     }
 
-    /// The script a scripted run plays, as it was when the run began.
+    /// The script of a scripted run when it began.
     pub fn script(&self) -> PathBuf {
         self.path.join("script.toml")
     }
 
-    /// Where the user wants the artifacts, too.
+    /// The other folder in which the user wants the artifacts.
     pub fn artifacts_to(&self) -> PathBuf {
         self.path.join("artifacts-to")
     }
 
-    /// Tests that the run was begun with, written by somebody else's RED.
+    /// Tests that the run began with, written in another RED.
     pub fn given_tests(&self) -> PathBuf {
         self.path.join("given-tests.json")
     }
 
-    /// The examples that the run withholds from its agents, if it has any.
+    /// The examples that the run withholds from its agents.
     pub fn examples(&self) -> PathBuf {
         self.path.join("examples.json")
     }
 }
 
-/// `20261115-224849-k3x9`: the time, and letters that two runs of one second do not share by chance.
+/// `20261115-224849-k3x9`: the time and random letters, so that runs of the same second do not
+/// collide.
 pub(super) fn new_id(at: i64, attempt: u32) -> Result<RunId> {
     const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let time = jiff::Timestamp::from_millisecond(at).unwrap_or_default();
@@ -264,7 +289,8 @@ enum Plain {
     Folder,
 }
 
-/// Whether a folder and everything below it are files and folders; `next` helps where there is too much to look at.
+/// Checks that a folder contains only files and folders. `next` is the command if there are too
+/// many.
 fn all_plain(folder: &Path, next: impl Fn() -> String) -> Result<()> {
     let mut folders = vec![folder.to_owned()];
     plain(folder)?;
@@ -276,7 +302,9 @@ fn all_plain(folder: &Path, next: impl Fn() -> String) -> Result<()> {
             }
         }
     }
-    Err(Failure::environment(format!("{} has more than {FOLDERS_MAX} folders", folder.display())).next(next()).into())
+    Err(Failure::environment(format!("{} has more than {FOLDERS_MAX} folders", folder.display()))
+        .next(next())
+        .into())
 }
 
 fn plain(path: &Path) -> Result<Plain> {
@@ -292,10 +320,13 @@ fn plain(path: &Path) -> Result<Plain> {
         return Ok(Plain::File);
     }
     let what = if kind.is_symlink() { "a link" } else { "neither a file nor a folder" };
-    Err(Failure::environment(format!("{} is {what}, which redgreen did not make", path.display()))
-        .evidence("nothing was read or written through it")
-        .next(format!("ls -l {0}, and if it is not yours: rm {0}", in_quotes(&path.to_string_lossy())))
-        .into())
+    Err(Failure::environment(format!(
+        "{} is {what}, which redgreen did not create",
+        path.display()
+    ))
+    .evidence("nothing was read or written through it")
+    .next(format!("ls -l {0}, and if it is not yours: rm {0}", in_quotes(&path.to_string_lossy())))
+    .into())
 }
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -307,7 +338,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
-/// The runs that a folder has an entry for; what has another name is not ours.
+/// The runs in a folder. Other names are ignored.
 fn names(folder: &Path) -> Result<Vec<RunId>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

@@ -9,7 +9,7 @@ use redgreen_core::state::State;
 
 use super::{Body, FILE, Line, RunFolder, VERSION, damaged, newer};
 
-/// How far a journal was read, and the state there.
+/// The position in a journal and the state there.
 #[derive(Debug)]
 pub struct Tail {
     path: PathBuf,
@@ -27,7 +27,7 @@ impl Tail {
         self.state.as_ref()
     }
 
-    /// The lines that were written since, each with the state after it.
+    /// The new lines, each with the state after it.
     pub fn more(&mut self) -> Result<Vec<(Line, State)>> {
         let act = || format!("read {}", self.path.display());
         let mut file = match File::open(&self.path) {
@@ -36,13 +36,17 @@ impl Tail {
             Err(error) => return Err(error).with_context(act),
         };
         let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(self.read)).and_then(|_| file.read_to_end(&mut bytes)).with_context(act)?;
+        file.seek(SeekFrom::Start(self.read))
+            .and_then(|_| file.read_to_end(&mut bytes))
+            .with_context(act)?;
         let mut lines = Vec::new();
-        // The last line may be on its way.
+        // The last line may be incomplete.
         for raw in bytes.split_inclusive(|byte| *byte == b'\n').filter(|raw| raw.ends_with(b"\n")) {
             let wrong = |seq: u64, why: &str| damaged(&self.path, seq, why);
-            let seq = lines.last().map_or(0, |(line, _): &(Line, State)| line.seq).saturating_add(1);
-            let line: Line = serde_json::from_slice(raw).map_err(|error| wrong(seq, &error.to_string()))?;
+            let seq =
+                lines.last().map_or(0, |(line, _): &(Line, State)| line.seq).saturating_add(1);
+            let line: Line =
+                serde_json::from_slice(raw).map_err(|error| wrong(seq, &error.to_string()))?;
             if line.version > VERSION {
                 return Err(newer(&self.path, line.version));
             }
@@ -54,7 +58,10 @@ impl Tail {
                         Some(state) => state.apply(event, line.at / 1000),
                     };
                     let illegal = |illegal: redgreen_core::state::Illegal| {
-                        wrong(line.seq, &format!("{} cannot happen while {}", illegal.event, illegal.situation))
+                        wrong(
+                            line.seq,
+                            &format!("{} cannot happen while {}", illegal.event, illegal.situation),
+                        )
                     };
                     Some(state.map_err(illegal)?)
                 }

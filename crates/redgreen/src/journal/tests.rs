@@ -1,4 +1,4 @@
-//! The journal on disk: torn ends, damage, locks.
+//! The journal on disk: incomplete lines, damage, locks.
 
 use redgreen_core::brief::Brief;
 use redgreen_core::event::{Mark, Run};
@@ -38,7 +38,7 @@ fn write_one(run: &RunFolder) {
 }
 
 #[test]
-fn what_was_written_is_replayed() {
+fn replays_written_events() {
     let (_folder, _store, run) = run();
     write_one(&run);
     let (state, lines) = read(&run).unwrap();
@@ -47,7 +47,7 @@ fn what_was_written_is_replayed() {
 }
 
 #[test]
-fn a_torn_last_line_is_dropped_wherever_it_is_torn() {
+fn drops_an_incomplete_last_line() {
     let (_folder, _store, run) = run();
     write_one(&run);
     let path = run.path.join(FILE);
@@ -64,7 +64,7 @@ fn a_torn_last_line_is_dropped_wherever_it_is_torn() {
 }
 
 #[test]
-fn damage_in_the_middle_is_said_and_not_guessed_over() {
+fn reports_damage_in_the_middle() {
     let (_folder, _store, run) = run();
     write_one(&run);
     let path = run.path.join(FILE);
@@ -73,28 +73,36 @@ fn damage_in_the_middle_is_said_and_not_guessed_over() {
         (text.replacen('{', "<", 1), "damaged in line 1"),
         (text.replacen("started", "noted", 1), "damaged in line"),
         (text.replacen("\"v\":1", "\"v\":2", 1), "newer redgreen"),
-        (format!("{text}{{\"v\":1,\"seq\":3,\"at\":3,\"event\":\"paused\"}}\n"), "damaged in line 3"),
+        (
+            format!("{text}{{\"v\":1,\"seq\":3,\"at\":3,\"event\":\"paused\"}}\n"),
+            "damaged in line 3",
+        ),
     ] {
         std::fs::write(&path, &text).unwrap();
         let error = Journal::open(&run, None).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "nothing is cut away");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "the file is unchanged");
     }
 }
 
 #[test]
-fn one_run_has_one_writer() {
+fn a_run_has_one_writer() {
     let (_folder, _store, run) = run();
     assert!(!is_busy(&run));
     let (journal, _) = Journal::open(&run, None).unwrap();
     assert!(is_busy(&run));
-    assert!(Journal::open(&run, None).unwrap_err().to_string().contains("another redgreen is at work"));
+    assert!(
+        Journal::open(&run, None)
+            .unwrap_err()
+            .to_string()
+            .contains("another redgreen process is working")
+    );
     drop(journal);
     assert!(Journal::open(&run, None).is_ok());
 }
 
 #[test]
-fn runs_are_found_by_a_part_of_their_id() {
+fn finds_runs_by_a_part_of_their_id() {
     let (_folder, store, run) = run();
     let other = store.create(1_800_000_000_000).unwrap();
     let tail = run.id.rsplit('-').next().unwrap();
@@ -111,7 +119,7 @@ fn runs_are_found_by_a_part_of_their_id() {
 }
 
 #[test]
-fn the_moment_to_die_is_read_or_refused() {
+fn parses_the_kill_moment() {
     assert_eq!(KillAt::parse("before:3"), Some(KillAt { moment: Moment::Before, effect: 3 }));
     assert_eq!(KillAt::parse("after:12"), Some(KillAt { moment: Moment::After, effect: 12 }));
     for text in ["", "before", "before:", "during:3", "after:x", "after:-1"] {

@@ -1,5 +1,5 @@
-//! `redgreen agents`: who could work here: the built-in agent with whose model, which coding agents, and what each of them
-//! still needs.
+//! `redgreen agents`: the available agents: the built-in agent with its models, coding agents, and
+//! what each still needs.
 
 use std::path::PathBuf;
 
@@ -19,12 +19,13 @@ use crate::sandbox::Sandbox;
 #[serde(rename_all = "camelCase")]
 pub struct Agents {
     pub version: u32,
-    /// The one that is taken when nobody names any.
+    /// The default agent.
     pub first: Option<String>,
     pub built_in: BuiltIn,
     pub network: Reach,
     pub agents: Vec<Presence>,
-    /// What their programs may read beside what is installed, their worktree and what is their own.
+    /// What their programs may read in addition to installed programs, the worktree and their own
+    /// files.
     pub allow_read: Vec<PathBuf>,
 }
 
@@ -33,7 +34,7 @@ pub struct Agents {
 #[serde(rename_all = "camelCase")]
 pub struct Reach {
     pub access: NetworkAccess,
-    /// Whether this machine can hold programs to it.
+    /// Whether this machine can enforce it.
     pub is_held: bool,
     /// `agent.allow-hosts`.
     pub allow_hosts: Vec<String>,
@@ -41,14 +42,14 @@ pub struct Reach {
     pub registries: Vec<String>,
 }
 
-/// Whose models the built-in agent could work with.
+/// The models that the built-in agent could use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BuiltIn {
-    /// The model that is named in the settings or the environment.
+    /// The model in the settings or the environment.
     pub model: Option<String>,
     pub providers: Vec<Provider>,
-    /// Servers on this machine that answer.
+    /// Servers on this machine that respond.
     pub servers: Vec<Server>,
 }
 
@@ -56,13 +57,13 @@ pub struct BuiltIn {
 #[serde(rename_all = "camelCase")]
 pub struct Provider {
     pub name: &'static str,
-    /// The variable that holds its key, if one does; never the key.
+    /// The variable that contains its key, never the key itself.
     pub key: Option<&'static str>,
-    /// The variables that would.
+    /// The variables that could contain it.
     pub keys: &'static [&'static str],
 }
 
-/// Looks for all of them, those of the project first, and has a word with each that is there.
+/// Finds all agents, those of the project first, and asks each installed one for its version.
 pub fn agents(file: &File, environment: &Environment, stop: &Stop) -> Result<Agents> {
     let rows = file.agent.custom.iter().chain(config::agents::table()?);
     let mut agents = Vec::new();
@@ -85,7 +86,14 @@ pub fn agents(file: &File, environment: &Environment, stop: &Stop) -> Result<Age
         None => First::here(file, environment)?.map(|first| first.name()),
     };
     let network = reach(file, environment)?;
-    Ok(Agents { version: 1, first, built_in, network, agents, allow_read: file.agent.allow_read.clone() })
+    Ok(Agents {
+        version: 1,
+        first,
+        built_in,
+        network,
+        agents,
+        allow_read: file.agent.allow_read.clone(),
+    })
 }
 
 fn reach(file: &File, environment: &Environment) -> Result<Reach> {

@@ -1,5 +1,6 @@
-//! `redgreen bench`: what redgreen itself costs, beside what it is compared with. Programs that are compared take turns,
-//! so that a busy moment of the machine meets all of them; the ratio says more than the milliseconds.
+//! `redgreen bench`: the cost of redgreen itself, next to something to compare with. Compared
+//! programs take turns, so that a busy moment affects all of them. The ratio is more reliable than
+//! the milliseconds.
 
 mod agents;
 mod at_once;
@@ -9,6 +10,7 @@ pub mod goals;
 mod guards;
 mod katas;
 pub mod models;
+mod pages;
 mod parsing;
 mod peers;
 mod phases;
@@ -33,23 +35,23 @@ use crate::config::Environment;
 use crate::failure::Failure;
 use crate::process::{self, Limits, Output, Program, Stop, Whose};
 
-/// More than may be sent at once: the guards have to find that out quickly, too.
+/// More than may be sent at once. The guards must detect that quickly, too.
 const CONTEXT_BYTES: usize = 10_000_000;
 const LIMITS: Limits = Limits { wall: Duration::from_secs(600), output_bytes_max: 16 << 20 };
 
-/// How much time to spend on it.
+/// How much time to spend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     Quick,
     Full,
 }
 
-/// What can be measured by itself.
+/// Parts that can be measured separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// A run of three cycles; start-up, `status` and `history`, which are tried on its handoffs.
+    /// A run of three cycles; start-up, `status` and `history` with its handoffs.
     Run,
-    /// A turn of an agent that is a program of its own.
+    /// A turn of an external agent.
     Agents,
     Reports,
     Suites,
@@ -58,12 +60,12 @@ pub enum Part {
     Turns,
     /// Many runs at the same time.
     AtOnce,
-    /// What a coding agent waits for before an edit.
+    /// The check before an edit of a coding agent.
     Hook,
 }
 
 impl Part {
-    /// Its projects are tested with pytest.
+    /// Its projects use pytest.
     fn needs_pytest(self) -> bool {
         matches!(self, Self::Turns | Self::AtOnce)
     }
@@ -76,36 +78,36 @@ pub struct Bench {
     /// How often each program was timed.
     pub turns: usize,
     pub measures: Vec<Measure>,
-    /// The most memory that a process with a whole run in it ever held; absent where the system does not tell.
+    /// The peak memory of a process that did a whole run. Absent if the system does not report it.
     pub peak_memory_bytes: Option<u64>,
-    /// The file of the program.
+    /// The size of the program file.
     pub program_bytes: Option<u64>,
-    /// What was measured, as far as it is to be something.
+    /// Figures that have a goal.
     pub goals: Vec<Goal>,
-    /// What became worse since the figures it is compared with.
+    /// Figures that got worse.
     pub losses: Vec<Loss>,
 }
 
-/// A median, and how it compares.
+/// A median, and its comparisons.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Measure {
     pub name: String,
     pub median_ms: f64,
-    /// Of what is measured by it: the time that processors worked for it; absent where the system does not tell.
+    /// CPU time. Absent if the system does not report it.
     pub cpu_ms: Option<f64>,
     pub against: Vec<Against>,
-    /// Of what reads: how much of it in a second.
+    /// Reading speed.
     pub megabytes_per_second: Option<f64>,
-    /// Of what reads: the most memory it took beside what it read; absent where the system does not tell.
+    /// The peak memory in addition to the input. Absent if the system does not report it.
     pub memory_bytes: Option<u64>,
-    /// Of an agent's turn: how often a model was asked, and with how many bytes in all.
+    /// The requests of an agent's turn, and their total size.
     pub requests: Option<u64>,
     pub bytes_sent: Option<u64>,
-    /// The most memory that a process held: ours, or a peer's with all its process group; absent where the system does
-    /// not tell.
+    /// The peak memory of a process: ours, or a peer's with its process group. Absent if the system
+    /// does not report it.
     pub peak_memory_bytes: Option<u64>,
-    /// Of many runs: how many came to their end.
+    /// How many of the parallel runs finished.
     pub finished: Option<u64>,
 }
 
@@ -127,7 +129,7 @@ impl Length {
         }
     }
 
-    /// The size of a suite that is run as a whole, and how often: it takes its time.
+    /// The size of a suite that runs as a whole, and how often. It takes long.
     fn suite(self) -> (usize, usize) {
         match self {
             Self::Quick => (300, 2),
@@ -135,10 +137,12 @@ impl Length {
         }
     }
 
-    /// Suites that a verdict is measured with.
+    /// The suites for verdicts.
     fn verdicts(self) -> Vec<Plan> {
-        let plan = |verb, (seconds, turns, start)| Plan { verb, framework: None, seconds, turns, start };
-        let all = [(1, 5, Start::Warm), (1, 3, Start::Cold), (30, 1, Start::Warm), (30, 1, Start::Cold)];
+        let plan =
+            |verb, (seconds, turns, start)| Plan { verb, framework: None, seconds, turns, start };
+        let all =
+            [(1, 5, Start::Warm), (1, 3, Start::Cold), (30, 1, Start::Warm), (30, 1, Start::Cold)];
         let verbs = [Verb::Judge, Verb::Verify];
         match self {
             Self::Quick => {
@@ -149,7 +153,7 @@ impl Length {
         }
     }
 
-    /// How many cases of a report are read.
+    /// The number of test cases in a report.
     fn report_cases(self) -> usize {
         match self {
             Self::Quick => 20_000,
@@ -157,7 +161,7 @@ impl Length {
         }
     }
 
-    /// How much of a report is read.
+    /// The size of a report.
     fn report_bytes(self) -> usize {
         match self {
             Self::Quick => 1 << 20,
@@ -165,7 +169,7 @@ impl Length {
         }
     }
 
-    /// How often the turn of another agent is timed: it takes seconds.
+    /// How often the turn of another agent runs. It takes seconds.
     fn peer_turns(self) -> usize {
         match self {
             Self::Quick => 1,
@@ -173,7 +177,7 @@ impl Length {
         }
     }
 
-    /// How many runs are made at once.
+    /// The number of parallel runs.
     fn at_once(self) -> usize {
         match self {
             Self::Quick => 5,
@@ -181,7 +185,7 @@ impl Length {
         }
     }
 
-    /// The numbers of handoffs that the verbs for reading are tried with.
+    /// The numbers of handoffs for the reading commands.
     fn crowds(self) -> &'static [usize] {
         match self {
             Self::Quick => &[100, 1_000],
@@ -220,7 +224,7 @@ impl Measure {
         }
     }
 
-    /// What two programs took, compared by the clock and by the work.
+    /// The times of two programs, compared by wall time and CPU time.
     fn of(name: impl Into<String>, own: Took, other_name: &str, other: Took) -> Self {
         let mut measure = Self { cpu_ms: own.cpu_ms, ..Self::new(name, own.median_ms) };
         measure = measure.against(other_name, other.median_ms);
@@ -233,12 +237,18 @@ impl Measure {
 
     fn against(mut self, name: impl Into<String>, median_ms: f64) -> Self {
         let ratio = self.median_ms / median_ms;
-        self.against.push(Against { name: name.into(), median_ms, ratio, cpu_ms: None, cpu_ratio: None });
+        self.against.push(Against {
+            name: name.into(),
+            median_ms,
+            ratio,
+            cpu_ms: None,
+            cpu_ratio: None,
+        });
         self
     }
 }
 
-/// Measures these parts in a scratch folder, which is gone afterwards. `tell` hears what is being done.
+/// Measures these parts in a temporary folder. `tell` reports progress.
 pub fn bench(
     length: Length,
     parts: &[Part],
@@ -248,24 +258,30 @@ pub fn bench(
 ) -> Result<Bench> {
     for program in ["git", "cargo"] {
         if !environment.has_program(program) {
-            return Err(Failure::environment(format!("the bench needs {program}, which is not on the PATH"))
-                .next(format!("{program} --version"))
-                .into());
+            return Err(Failure::environment(format!(
+                "the bench needs {program}, which is not on the PATH"
+            ))
+            .next(format!("{program} --version"))
+            .into());
         }
     }
-    let scratch = tempfile::Builder::new().prefix("redgreen-bench-").tempdir().context("create a scratch folder")?;
+    let scratch = tempfile::Builder::new()
+        .prefix("redgreen-bench-")
+        .tempdir()
+        .context("create a scratch folder")?;
     let folder = scratch.path().canonicalize().context("find the scratch folder")?;
     let ours = Program::new(ours()?).cwd(&folder);
     let turns = length.turns();
     let pytest = has_pytest(environment, stop);
     if !pytest && parts.iter().any(|part| part.needs_pytest()) {
-        tell("no turns of the built-in agent, no runs at once: pytest is not installed");
+        tell("skipping built-in agent and parallel runs: pytest is not installed");
     }
-    let parts: Vec<Part> = parts.iter().copied().filter(|part| pytest || !part.needs_pytest()).collect();
+    let parts: Vec<Part> =
+        parts.iter().copied().filter(|part| pytest || !part.needs_pytest()).collect();
 
     let mut bench = Bench::empty(turns);
     bench.program_bytes = fs::metadata(self::ours()?).ok().map(|facts| facts.len());
-    // First, while this process holds nothing else: its own memory is looked at.
+    // This comes first, because it measures the memory of this process.
     if parts.contains(&Part::Agents) {
         tell("a turn of an agent");
         bench.measures.extend(agents::measures(&folder, turns, environment, stop)?);
@@ -281,12 +297,24 @@ pub fn bench(
     }
     if parts.contains(&Part::Reports) {
         tell("reading reports");
-        bench.measures.extend(parsing::measures(length.report_cases(), length.report_bytes(), turns));
+        bench.measures.extend(parsing::measures(
+            length.report_cases(),
+            length.report_bytes(),
+            turns,
+        ));
         tell("guards on context files");
         bench.measures.push(guards::measure(&folder, CONTEXT_BYTES, turns)?);
     }
     if parts.contains(&Part::Suites) {
-        bench.measures.extend(suites::measures(&folder, length, pytest, environment, &ours, stop, tell)?);
+        bench.measures.extend(suites::measures(
+            &folder,
+            length,
+            pytest,
+            environment,
+            &ours,
+            stop,
+            tell,
+        )?);
     }
     if parts.contains(&Part::Verdicts) {
         bench.measures.extend(verdicts::measures(&folder, length, environment, &ours, stop, tell)?);
@@ -301,7 +329,7 @@ pub fn bench(
     Ok(bench)
 }
 
-/// A run, and what is tried on its handoffs; and the most memory that was held until the run was over.
+/// A run, measurements with its handoffs, and the peak memory until the run was over.
 fn a_run(
     length: Length,
     folder: &Path,
@@ -313,7 +341,7 @@ fn a_run(
     let turns = length.turns();
     tell("a run of three cycles");
     let developed = phases::develop(folder, environment, stop)?;
-    // Before repositories with thousands of handoffs are made in this process.
+    // Before this process creates repositories with thousands of handoffs.
     let peak = process::peak_memory_bytes();
     let mut measures = developed.measures()?;
 
@@ -331,36 +359,43 @@ fn a_run(
     }
     tell("status and history");
     measures.extend(crowd::measures(&crowds, ours, turns, stop)?);
+    tell("pages of a review");
+    measures.extend(pages::measures(length, &developed, ours, stop)?);
     Ok((measures, peak))
 }
 
-/// The program that is running.
+/// The running program.
 fn ours() -> Result<PathBuf> {
     std::env::current_exe().context("find the program that is running")
 }
 
-/// The interpreter that the tests of the bench run with.
+/// The Python interpreter for the tests of the bench.
 fn python(environment: &Environment) -> Program {
     let own = environment.virtual_env.as_ref().map(|venv| venv.join("bin/python"));
     Program::new(own.unwrap_or_else(|| PathBuf::from("python3")))
 }
 
 fn has_pytest(environment: &Environment, stop: &Stop) -> bool {
-    // Without an interpreter it cannot be started, which is the same to us.
+    // If there is no interpreter, it cannot start, which is the same to us.
     let asked = python(environment).args(["-c", "import pytest"]).output(LIMITS, stop);
     asked.is_ok_and(|output| output.success())
 }
 
-/// Whose memory is looked at.
+/// Whose memory to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Memory {
     OfItself,
-    /// With all that is in its process group.
+    /// Includes its process group.
     OfGroup,
 }
 
-/// Runs a program to its end, and says how much memory it held at most; `None` where the system does not tell.
-fn watched(program: &Program, limits: Limits, memory: Memory, stop: &Stop) -> Result<(Output, Option<u64>)> {
+/// Runs a program to its end, and returns its peak memory. `None` if the system does not report it.
+fn watched(
+    program: &Program,
+    limits: Limits,
+    memory: Memory,
+    stop: &Stop,
+) -> Result<(Output, Option<u64>)> {
     const LOOK: Duration = Duration::from_millis(50);
     let (part, over) = (stop.part(), AtomicBool::new(false));
     thread::scope(|scope| {
@@ -381,7 +416,7 @@ fn watched(program: &Program, limits: Limits, memory: Memory, stop: &Stop) -> Re
     })
 }
 
-/// What a program took: medians.
+/// The median times of a program.
 #[derive(Clone, Copy, Debug)]
 struct Took {
     median_ms: f64,
@@ -395,7 +430,7 @@ fn in_turns(programs: &[Program], turns: usize, stop: &Stop) -> Result<Vec<f64>>
 
 fn took_in_turns(programs: &[Program], turns: usize, stop: &Stop) -> Result<Vec<Took>> {
     let mut samples = vec![(Vec::new(), Vec::new()); programs.len()];
-    // The first turn fills the caches and does not count.
+    // The first turn fills caches and does not count.
     for turn in 0..=turns {
         for (program, (walls, cpus)) in programs.iter().zip(&mut samples) {
             let before = process::cpu_time(Whose::Children);
@@ -403,7 +438,9 @@ fn took_in_turns(programs: &[Program], turns: usize, stop: &Stop) -> Result<Vec<
             if turn > 0 {
                 walls.push(wall);
                 cpus.extend(
-                    process::cpu_time(Whose::Children).zip(before).map(|(after, before)| after.saturating_sub(before)),
+                    process::cpu_time(Whose::Children)
+                        .zip(before)
+                        .map(|(after, before)| after.saturating_sub(before)),
                 );
             }
         }

@@ -1,5 +1,5 @@
-//! What to build, from whichever door: a sentence, a specification, a task, a design with context files. Read and checked
-//! in full before anything is made.
+//! What to build, in every form: a sentence, a specification, a task, a design with context files.
+//! Read and checked completely before anything is created.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use redgreen_core::artifact::TestFile;
 use redgreen_core::brief::node::{Node, Syntax};
 use redgreen_core::brief::red_artifact::{self, Given};
 use redgreen_core::brief::spec::Read;
-use redgreen_core::brief::{Brief, Fault, design, files_to_read, spec, task};
+use redgreen_core::brief::{Brief, Problem, design, files_to_read, spec, task};
 use redgreen_core::guard::{Refusal, TOKENS_MAX, TOKENS_PER_REQUEST};
 use redgreen_core::task::Task;
 use redgreen_core::text::shell_word;
@@ -18,17 +18,17 @@ use crate::engine::Project;
 use crate::failure::Failure;
 use crate::guard::{self, Gathered};
 
-/// A longer one belongs in a file.
+/// A longer request belongs in a file.
 const REQUEST_CHARS_MAX: usize = 100_000;
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// What the user named on the command line.
+/// The form on the command line.
 #[derive(Clone, Debug)]
 pub enum Wish {
     Request(String),
     Spec(PathBuf),
     Task(PathBuf),
-    /// Tests of somebody else's RED, and the specification they are of.
+    /// Tests of an existing RED, and their specification.
     Red {
         red: PathBuf,
         spec: Option<PathBuf>,
@@ -45,20 +45,25 @@ impl Default for Wish {
     }
 }
 
-/// A wish that was understood.
+/// A brief that was read.
 #[derive(Clone, Debug)]
 pub struct Understood {
     pub brief: Brief,
-    /// Keys of the file that nobody looked at.
+    /// Unused keys in the file.
     pub unused: Vec<String>,
-    /// Calls and answers that the file withholds from agents.
+    /// Withheld examples in the file.
     pub examples: Option<Vec<redgreen_core::experiment::examples::Example>>,
-    /// Tests that are there before any agent's turn.
+    /// Tests that exist before any agent's turn.
     pub tests: Vec<TestFile>,
 }
 
-/// Reads the wish. `here` is where relative paths are meant from.
-pub fn understand(project: &Project, wish: &Wish, context: &[PathBuf], here: &Path) -> Result<Understood> {
+/// Reads the brief. Relative paths start at `here`.
+pub fn understand(
+    project: &Project,
+    wish: &Wish,
+    context: &[PathBuf],
+    here: &Path,
+) -> Result<Understood> {
     let root = &project.git.root;
     let mut understood = match wish {
         Wish::Request(request) => plain(self::request(request)?),
@@ -68,14 +73,16 @@ pub fn understand(project: &Project, wish: &Wish, context: &[PathBuf], here: &Pa
         Wish::Design { issue, lld } => {
             let issue = issue.trim();
             if issue.is_empty() || issue.contains(char::is_whitespace) {
-                return Err(Failure::usage(format!("--issue is {issue:?}; it has to be the issue's number or name"))
-                    .next("redgreen run --issue 87 --lld docs/lld.md")
-                    .into());
+                return Err(Failure::usage(format!(
+                    "--issue is {issue:?}; expected the number or name of an issue"
+                ))
+                .next("redgreen run --issue 87 --lld docs/lld.md")
+                .into());
             }
             let gathered = guard::gather(root, here, std::slice::from_ref(lld));
             let mut documents = allowed(&gathered)?;
             let Some(document) = documents.pop().filter(|_| documents.is_empty()) else {
-                return Err(Failure::usage(format!("{} is no file", lld.display()))
+                return Err(Failure::usage(format!("{} is not a file", lld.display()))
                     .next("redgreen run --issue 87 --lld docs/lld.md")
                     .into());
             };
@@ -87,7 +94,7 @@ pub fn understand(project: &Project, wish: &Wish, context: &[PathBuf], here: &Pa
             plain(design::brief(issue, document, Vec::new()))
         }
     };
-    // What was typed is meant from here; what a brief names, from the root.
+    // Typed paths are relative to this folder, paths in a brief to the root.
     let mut gathered = guard::gather(root, here, context);
     let named: Vec<PathBuf> = understood.brief.files.iter().map(PathBuf::from).collect();
     let read = guard::gather(root, root, &named);
@@ -102,34 +109,41 @@ pub fn understand(project: &Project, wish: &Wish, context: &[PathBuf], here: &Pa
     Ok(understood)
 }
 
-/// What a package of context says an exploration found.
+/// The exploration results in a context package.
 fn explored(document: &redgreen_core::brief::Document) -> Vec<String> {
-    let package = Node::parse(Syntax::Json, &document.text).ok().filter(|_| document.path.ends_with(".json"));
+    let package =
+        Node::parse(Syntax::Json, &document.text).ok().filter(|_| document.path.ends_with(".json"));
     let results = package.as_ref().and_then(|package| package.get("exploration_results"));
     results.map(task::exploration).unwrap_or_default()
 }
 
-/// Tests of a RED artifact. A file that is only named is read from the project.
+/// The tests of a RED artifact. A file without content is read from the project.
 fn given(root: &Path, here: &Path, red: &Path, spec: Option<&Path>) -> Result<Understood> {
     let name = red.display();
-    let unusable = || Failure::usage(format!("{name} cannot be used"));
-    let next = format!("correct it, then: redgreen run --red {}", shell_word(&red.to_string_lossy()));
+    let unusable = || Failure::usage(format!("cannot use {name}"));
+    let next =
+        format!("fix it, then run: redgreen run --red {}", shell_word(&red.to_string_lossy()));
     let path = here.join(red);
-    let text = text(&path).map_err(|why| unusable().evidence(format!("{name}: {why}")).next(next.clone()))?;
+    let text = text(&path)
+        .map_err(|why| unusable().evidence(format!("{name}: {why}")).next(next.clone()))?;
     let Given { brief, mut files, unused } = red_artifact::parse(syntax_of(&path), &text)
-        .map_err(|faults| told(unusable(), &name.to_string(), &faults).next(next.clone()))?;
+        .map_err(|problems| told(unusable(), &name.to_string(), &problems).next(next.clone()))?;
     for file in files.iter_mut().filter(|file| file.content.is_empty()) {
         let whole = root.join(&file.path);
         file.content = self::text(&whole).map_err(|why| {
-            let fault = format!("{name}: test_files names {} without its content, and the project's: {why}", file.path);
-            unusable().evidence(fault).next(next.clone())
+            let problem = format!(
+                "{name}: test_files lists {} without content, and the project's file cannot be \
+                 used: {why}",
+                file.path
+            );
+            unusable().evidence(problem).next(next.clone())
         })?;
     }
     let mut understood = match spec {
         None => plain(brief),
         Some(spec) => file(&here.join(spec), spec, Some(Kind::Spec), root)?,
     };
-    // What the artifact is of is the specification's; who asked for it, the artifact knows best.
+    // The specification says what the artifact is about. The artifact knows who requested it.
     understood.unused.extend(unused);
     understood.tests = files;
     Ok(understood)
@@ -140,7 +154,7 @@ fn syntax_of(path: &Path) -> Syntax {
     if json { Syntax::Json } else { Syntax::Yaml }
 }
 
-/// Reads a specification or a task, whichever it is. `here` is where a relative path is meant from.
+/// Reads a specification or a task. Relative paths start at `here`.
 pub fn read(path: &Path, here: &Path, root: &Path) -> Result<Understood> {
     file(&here.join(path), path, None, root)
 }
@@ -161,18 +175,21 @@ fn request(request: &str) -> Result<Brief> {
         return Err(Failure::usage("the request is empty").next(super::BEGIN).into());
     }
     if request.chars().count() > REQUEST_CHARS_MAX {
-        return Err(Failure::usage(format!("the request is longer than {REQUEST_CHARS_MAX} characters"))
-            .next("write it into a file of the project, then: redgreen run --issue <id> --lld <file>")
-            .into());
+        return Err(Failure::usage(format!(
+            "the request is longer than {REQUEST_CHARS_MAX} characters"
+        ))
+        .next("write it to a file in the project, then run: redgreen run --issue <id> --lld <file>")
+        .into());
     }
     Ok(Brief { files: files_to_read(request), ..Brief::of(request) })
 }
 
 fn file(path: &Path, typed: &Path, kind: Option<Kind>, root: &Path) -> Result<Understood> {
     let name = typed.display();
-    let unusable = || Failure::usage(format!("{name} cannot be used"));
-    let next = format!("correct it, then: redgreen brief {}", shell_word(&typed.to_string_lossy()));
-    let text = text(path).map_err(|why| unusable().evidence(format!("{name}: {why}")).next(next.clone()))?;
+    let unusable = || Failure::usage(format!("cannot use {name}"));
+    let next = format!("fix it, then run: redgreen brief {}", shell_word(&typed.to_string_lossy()));
+    let text = text(path)
+        .map_err(|why| unusable().evidence(format!("{name}: {why}")).next(next.clone()))?;
     let syntax = syntax_of(path);
     let kind = kind.unwrap_or_else(|| match Node::parse(syntax, &text) {
         Ok(root) if root.get("meta").is_some() && root.get("spec_id").is_none() => Kind::Task,
@@ -183,14 +200,15 @@ fn file(path: &Path, typed: &Path, kind: Option<Kind>, root: &Path) -> Result<Un
         Kind::Task => task::parse(&text, root.to_str().unwrap_or_default()),
     };
     let Read { brief, unused } =
-        read.map_err(|faults| told(unusable(), &name.to_string(), &faults).next(next.clone()))?;
+        read.map_err(|problems| told(unusable(), &name.to_string(), &problems).next(next.clone()))?;
     let examples = match kind {
         Kind::Spec => None,
         Kind::Task => match Task::parse(&text) {
             Ok(task) => Some(task.examples).filter(|examples| !examples.is_empty()),
-            Err(faults) => {
-                let failure =
-                    faults.iter().fold(unusable(), |failure, fault| failure.evidence(format!("{name}: {fault}")));
+            Err(problems) => {
+                let failure = problems.iter().fold(unusable(), |failure, problem| {
+                    failure.evidence(format!("{name}: {problem}"))
+                });
                 return Err(failure.next(next).into());
             }
         },
@@ -205,59 +223,68 @@ fn text(path: &Path) -> Result<String, String> {
     };
     let facts = fs::metadata(path).map_err(words)?;
     if !facts.is_file() {
-        return Err("it is no file".to_owned());
+        return Err("it is not a file".to_owned());
     }
     if facts.len() > FILE_BYTES_MAX {
-        return Err(format!("it has {} bytes; at most {FILE_BYTES_MAX} are read", facts.len()));
+        return Err(format!("it has {} bytes; the limit is {FILE_BYTES_MAX}", facts.len()));
     }
     let bytes = fs::read(path).map_err(words)?;
-    let text = String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())?;
-    if text.contains('\0') { Err("it is not text: it holds a zero byte".to_owned()) } else { Ok(text) }
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
+    if text.contains('\0') {
+        Err("it is not text: it contains a zero byte".to_owned())
+    } else {
+        Ok(text)
+    }
 }
 
-fn told(failure: Failure, name: &str, faults: &[Fault]) -> Failure {
-    faults.iter().fold(failure, |failure, fault| {
-        let gap = if fault.place.is_some() { ":" } else { ": " };
-        failure.evidence(format!("{name}{gap}{fault}"))
+fn told(failure: Failure, name: &str, problems: &[Problem]) -> Failure {
+    problems.iter().fold(failure, |failure, problem| {
+        let gap = if problem.place.is_some() { ":" } else { ": " };
+        failure.evidence(format!("{name}{gap}{problem}"))
     })
 }
 
-/// The files, or every reason why they are not sent.
+/// The files, or all reasons why they cannot be sent.
 fn allowed(gathered: &Gathered) -> Result<Vec<redgreen_core::brief::Document>> {
     if gathered.refused.is_empty() {
         return Ok(gathered.documents());
     }
     let count = gathered.refused.len();
-    let files = if count == 1 { "a file is" } else { "files are" };
-    let failure = Failure::usage(format!("{files} not sent to an agent, so nothing was started"));
-    let failure =
-        gathered.refused.iter().fold(failure, |failure, (path, why)| failure.evidence(format!("{path}: {why}")));
+    let files = if count == 1 { "a file cannot be" } else { "files cannot be" };
+    let failure = Failure::usage(format!("{files} sent to an agent, so nothing was started"));
+    let failure = gathered
+        .refused
+        .iter()
+        .fold(failure, |failure, (path, why)| failure.evidence(format!("{path}: {why}")));
     let secret = gathered.refused.iter().any(|(_, why)| matches!(why, Refusal::Secret(_)));
     let next = if secret {
-        "leave it away, or mark the line with gitleaks:allow if it is none"
+        "remove it, or mark the line with gitleaks:allow if it is not a secret"
     } else {
-        "leave it away, and see what would be sent: redgreen context <paths>"
+        "remove it, and check what would be sent: redgreen context <paths>"
     };
     Err(failure.next(next).into())
 }
 
-/// Nothing is sent that cannot be answered: the context fits into one request with room for the rest of it.
+/// The context must fit into one request, with room for the rest.
 fn within_limit(tokens: u64, gathered: &Gathered, window: Option<u64>) -> Result<()> {
     const SHOWN_MAX: usize = 5;
     let (most, whose) = match window {
         _ if tokens > TOKENS_MAX => (TOKENS_MAX, "are sent"),
-        Some(window) => (window, "fit into the model, by model.window"),
-        None => (TOKENS_PER_REQUEST, "are sent in one request, unless model.window says that the model takes more"),
+        Some(window) => (window, "fit into the model (model.window)"),
+        None => (
+            TOKENS_PER_REQUEST,
+            "are sent in one request; set model.window if the model accepts more",
+        ),
     };
     if tokens <= most {
         return Ok(());
     }
     let mut largest: Vec<_> = gathered.sent.iter().collect();
     largest.sort_by_key(|sent| std::cmp::Reverse(sent.tokens));
-    let failure = Failure::usage(format!("the context has {tokens} tokens; at most {most} {whose}"));
-    let failure = largest
-        .iter()
-        .take(SHOWN_MAX)
-        .fold(failure, |failure, sent| failure.evidence(format!("{}: {} tokens", sent.document.path, sent.tokens)));
-    Err(failure.next("leave files away, and see the sizes: redgreen context <paths>").into())
+    let failure =
+        Failure::usage(format!("the context has {tokens} tokens, but at most {most} {whose}"));
+    let failure = largest.iter().take(SHOWN_MAX).fold(failure, |failure, sent| {
+        failure.evidence(format!("{}: {} tokens", sent.document.path, sent.tokens))
+    });
+    Err(failure.next("remove files, and check the sizes: redgreen context <paths>").into())
 }

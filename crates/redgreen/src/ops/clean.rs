@@ -1,5 +1,5 @@
-//! `redgreen clean`: what redgreen left on the disk and can make again. Nothing of a run that is open or at work is
-//! removed, and nothing that `redgreen salvage` lists.
+//! `redgreen clean`: files on disk that redgreen can create again. It removes nothing of an open or
+//! active run, and nothing that `redgreen salvage` lists.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -13,20 +13,20 @@ use redgreen_core::state::{Ending, Situation};
 use serde::Serialize;
 
 use super::demo;
-use crate::engine::Project;
+use crate::engine::{Project, run_of_folder};
 use crate::git::{Git, remove_folder};
 use crate::journal::{self, RunFolder, Store};
 
-/// Build output and packages in a repository's workshop, with what each is.
+/// Build output and packages of a repository, with their kinds.
 const SHARED: [(&str, Kind); 4] = [
     ("builds", Kind::BuildOutput),
     ("cargo-target", Kind::BuildOutput),
     ("cargo-target-agents", Kind::BuildOutput),
     ("agent-caches", Kind::Packages),
 ];
-/// What a folder is called while it is being removed; a clean that was killed leaves it.
+/// The name of a folder during its removal. An interrupted clean leaves it.
 const REMOVED: &str = ".removed-";
-/// Files beyond this are not counted, so that the size is a lower bound.
+/// More files are not counted, so the size is a lower bound.
 const FILES_MAX: usize = 5_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -47,7 +47,7 @@ pub struct Item {
     pub path: PathBuf,
     /// On the disk.
     pub bytes: u64,
-    /// Why it stays, if it does.
+    /// Why it is kept, if it is.
     pub kept: Option<String>,
     pub removed: bool,
 }
@@ -57,7 +57,7 @@ pub struct Item {
 pub struct Clean {
     pub version: u32,
     pub items: Vec<Item>,
-    /// What can go, or went.
+    /// The size of what can be removed, or was removed.
     pub bytes: u64,
 }
 
@@ -73,7 +73,7 @@ impl Clean {
     }
 }
 
-/// Looks for everything; outside a repository, only for what demos left in the folder for temporary files.
+/// Finds everything. Outside a repository, only demos in the temporary folder.
 pub fn look(project: Option<&Project>, temporary: &Path) -> Result<Clean> {
     let mut items = demos(temporary)?;
     if let Some(project) = project {
@@ -84,17 +84,21 @@ pub fn look(project: Option<&Project>, temporary: &Path) -> Result<Clean> {
     Ok(Clean::of(items))
 }
 
-/// Removes what can go. Each item is looked at again first: a run may have begun since it was listed.
+/// Removes what can be removed. Checks each item again first, because a run may have started since.
 pub fn remove(project: Option<&Project>, temporary: &Path, listed: &Clean) -> Result<Clean> {
     let now = look(project, temporary)?;
-    let agreed = |item: &Item| listed.items.iter().any(|known| known.path == item.path && known.kept.is_none());
+    let agreed = |item: &Item| {
+        listed.items.iter().any(|known| known.path == item.path && known.kept.is_none())
+    };
     let mut items = Vec::new();
     for mut item in now.items.into_iter().filter(agreed) {
         if item.kept.is_none() {
             match (item.kind, project) {
                 (Kind::Worktree, Some(project)) => remove_worktree(project, &mut item)?,
                 (Kind::Room, _) => remove_room(&mut item)?,
-                (Kind::Worktree, None) | (Kind::BuildOutput | Kind::Packages | Kind::Demo, _) => discard(&item.path)?,
+                (Kind::Worktree, None) | (Kind::BuildOutput | Kind::Packages | Kind::Demo, _) => {
+                    discard(&item.path)?;
+                }
             }
             item.removed = item.kept.is_none();
         }
@@ -108,17 +112,19 @@ fn item(kind: Kind, path: PathBuf, kept: Option<String>) -> Item {
 }
 
 fn worktrees(project: &Project) -> Result<Vec<Item>> {
-    let known: Vec<PathBuf> = project.git.worktree_list()?.into_iter().map(|listed| listed.path).collect();
+    let known: Vec<PathBuf> =
+        project.git.worktree_list()?.into_iter().map(|listed| listed.path).collect();
     let mut items = Vec::new();
     for (name, path) in folders(&project.workshop)? {
-        let id = name.strip_suffix("-merge").unwrap_or(&name);
-        let Ok(id) = RunId::parse(id) else { continue };
+        let Ok(id) = RunId::parse(run_of_folder(&name)) else { continue };
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         let is_known = known.iter().any(|known| known.starts_with(&real));
-        let is_empty = folders(&path)?.is_empty() && fs::read_dir(&path).is_ok_and(|mut all| all.next().is_none());
+        let is_empty = folders(&path)?.is_empty()
+            && fs::read_dir(&path).is_ok_and(|mut all| all.next().is_none());
         let kept = open_run(&project.store.named(&id)).or_else(|| {
-            // What it holds could not be salvaged.
-            (!is_known && !is_empty).then(|| "git has no record of it; look into it, and remove it by hand".to_owned())
+            // Its contents could not be salvaged.
+            (!is_known && !is_empty)
+                .then(|| "git does not know it; check it and remove it by hand".to_owned())
         });
         items.push(item(Kind::Worktree, path, kept));
     }
@@ -136,18 +142,22 @@ fn open_run(folder: &RunFolder) -> Option<String> {
     }
     match journal::read(folder) {
         Ok((Some(state), _)) if state.is_over() => None,
-        Ok((Some(_), _)) => Some(format!("run {id} is open: redgreen resume {id}, or redgreen abort {id}")),
-        Ok((None, _)) | Err(_) => Some(format!("the journal of run {id} cannot be read: redgreen status {id}")),
+        Ok((Some(_), _)) => {
+            Some(format!("run {id} is open: redgreen resume {id}, or redgreen abort {id}"))
+        }
+        Ok((None, _)) | Err(_) => {
+            Some(format!("cannot read the journal of run {id}: redgreen status {id}"))
+        }
     }
 }
 
-/// What the worktree holds beside its commit is salvaged.
+/// Salvages everything in the worktree beyond its commit.
 fn remove_worktree(project: &Project, item: &mut Item) -> Result<()> {
     project.clear_stale(None);
     match fs::remove_dir(&item.path) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(_) => item.kept = Some("its work could not be salvaged; look into it".to_owned()),
+        Err(_) => item.kept = Some("its work could not be salvaged; check it by hand".to_owned()),
     }
     Ok(())
 }
@@ -157,13 +167,17 @@ fn rooms(project: &Project) -> Result<Vec<Item>> {
     for (name, path) in folders(&project.workshop.join("rooms"))? {
         let is_left = name.starts_with(REMOVED);
         let kind = if is_left { Kind::BuildOutput } else { Kind::Room };
-        let kept = if is_left { None } else { lock_room(&path).is_none().then(|| "a test run is in it".to_owned()) };
+        let kept = if is_left {
+            None
+        } else {
+            lock_room(&path).is_none().then(|| "a test run is using it".to_owned())
+        };
         items.push(item(kind, path, kept));
     }
     Ok(items)
 }
 
-/// Takes a room so that no test run does; `None` while one has it.
+/// Locks a room against test runs. `None` while one uses it.
 fn lock_room(room: &Path) -> Option<File> {
     let name = room.file_name()?.to_string_lossy();
     let lock = File::create(room.with_file_name(format!("{name}.lock"))).ok()?;
@@ -174,37 +188,39 @@ fn remove_room(item: &mut Item) -> Result<()> {
     match lock_room(&item.path) {
         Some(_lock) => discard(&item.path),
         None => {
-            item.kept = Some("a test run is in it".to_owned());
+            item.kept = Some("a test run is using it".to_owned());
             Ok(())
         }
     }
 }
 
-/// Build output belongs to no run, but a run at work builds in it.
+/// Build output belongs to no run, but an active run builds in it.
 fn shared(project: &Project) -> Result<Vec<Item>> {
     let busy = project.store.open()?.into_iter().find(journal::is_busy);
     let busy = busy.map(|run| format!("run {} is at work", run.id));
     let in_use = folders(&project.workshop.join("rooms"))?
         .iter()
         .any(|(name, room)| !name.starts_with(REMOVED) && lock_room(room).is_none());
-    let kept = busy.or_else(|| in_use.then(|| "a test run is under way".to_owned()));
+    let kept = busy.or_else(|| in_use.then(|| "a test run is active".to_owned()));
     let mut items = Vec::new();
     for (name, path) in folders(&project.workshop)? {
         let kind = SHARED.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
-        if let Some(kind) = kind.or_else(|| name.starts_with(REMOVED).then_some(Kind::BuildOutput)) {
+        if let Some(kind) = kind.or_else(|| name.starts_with(REMOVED).then_some(Kind::BuildOutput))
+        {
             items.push(item(kind, path, kept.clone()));
         }
     }
     Ok(items)
 }
 
-/// Folders that `redgreen demo` made for itself, as it left them.
+/// Unchanged folders of `redgreen demo`.
 fn demos(temporary: &Path) -> Result<Vec<Item>> {
     let me = rustix::process::getuid().as_raw();
     let mut items = Vec::new();
     for (name, path) in folders(temporary)? {
         let is_mine = fs::symlink_metadata(&path).is_ok_and(|facts| facts.uid() == me);
-        let is_demo = name.starts_with(demo::PREFIX) && path.join(demo::PROJECT).join(".git").is_dir();
+        let is_demo =
+            name.starts_with(demo::PREFIX) && path.join(demo::PROJECT).join(".git").is_dir();
         if is_mine && name.starts_with(REMOVED) && name.contains(demo::PREFIX) {
             items.push(item(Kind::Demo, path, None));
         } else if is_mine && is_demo {
@@ -215,13 +231,17 @@ fn demos(temporary: &Path) -> Result<Vec<Item>> {
     Ok(items)
 }
 
-/// Why a demo's folder stays: it is under way, or somebody works there.
+/// Why a demo folder is kept: it is active, or somebody works there.
 fn demo_in_use(folder: &Path) -> Option<String> {
     let changed = || Some("it was changed since the demo".to_owned());
     let store = Store::new(&folder.join(".git"));
     let (Ok(all), Ok(git)) = (store.all(), Git::open(folder)) else { return changed() };
     let [run] = all.as_slice() else {
-        return if all.is_empty() { Some("the demo is under way, or never began".to_owned()) } else { changed() };
+        return if all.is_empty() {
+            Some("the demo is running, or never started".to_owned())
+        } else {
+            changed()
+        };
     };
     if let Some(why) = open_run(run) {
         return Some(why);
@@ -236,7 +256,7 @@ fn demo_in_use(folder: &Path) -> Option<String> {
     if is_as_left && is_clean { None } else { changed() }
 }
 
-/// Renamed first: whoever starts meanwhile finds no folder instead of half of one.
+/// Renames first, so that another process finds no folder instead of half of one.
 fn discard(folder: &Path) -> Result<()> {
     let act = || format!("remove {}", folder.display());
     let name = folder.file_name().with_context(act)?.to_string_lossy().into_owned();
@@ -250,7 +270,7 @@ fn discard(folder: &Path) -> Result<()> {
     remove_folder(&aside).with_context(act)
 }
 
-/// The folders in a folder, links left out, in the order of names.
+/// The folders in a folder, without links, sorted by name.
 fn folders(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -266,7 +286,7 @@ fn folders(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     Ok(all)
 }
 
-/// What a folder takes on the disk. A file with several names is counted once, and no link is followed.
+/// The size of a folder on disk. A file with several names counts once, and links are not followed.
 fn size(folder: &Path) -> u64 {
     const BLOCK_BYTES: u64 = 512;
     let mut waiting = vec![folder.to_owned()];
@@ -278,7 +298,9 @@ fn size(folder: &Path) -> u64 {
             break;
         }
         if facts.is_dir() {
-            waiting.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+            waiting.extend(
+                fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()),
+            );
         } else if facts.nlink() > 1 && !linked.insert((facts.dev(), facts.ino())) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! `redgreen config`: every value that holds, and where it came from.
+//! `redgreen config`: every value in effect, and where it comes from.
 
 use anyhow::Result;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use crate::engine::Project;
 pub struct Config {
     pub version: u32,
     pub settings: Vec<Setting>,
-    /// What files say that redgreen does not use.
+    /// Keys in files that redgreen does not use.
     pub unused: Vec<Unused>,
 }
 
@@ -33,20 +33,26 @@ pub struct Unused {
 pub fn config(project: &Project) -> Result<Config> {
     let environment = &project.environment;
     let files = layers::layers(&project.git.root, environment)?;
-    let unused = files
-        .iter()
-        .flat_map(|layer| layer.unused.iter().map(|key| Unused { key: key.clone(), origin: layer.origin.clone() }));
+    let unused = files.iter().flat_map(|layer| {
+        layer.unused.iter().map(|key| Unused { key: key.clone(), origin: layer.origin.clone() })
+    });
     let unused = unused.collect();
     let mut all = vec![layer("default", &defaults())];
-    // The model that works where nobody names one, and its key is set.
+    // The default model, if its key is set.
     if !names_agent(project) {
         let origin = format!("default, where {USUAL_KEY} is set");
         all.push(layer(&origin, &format!("agent.model = {USUAL_MODEL:?}\n")));
     }
     all.extend(files);
-    let path = |path: &Option<std::path::PathBuf>| path.as_ref().map(|path| Value::String(path.display().to_string()));
+    let path = |path: &Option<std::path::PathBuf>| {
+        path.as_ref().map(|path| Value::String(path.display().to_string()))
+    };
     for (name, key, value) in [
-        ("TDD_MAX_RETRIES", "max-retries", environment.max_retries.map(|count| Value::Integer(count.into()))),
+        (
+            "TDD_MAX_RETRIES",
+            "max-retries",
+            environment.max_retries.map(|count| Value::Integer(count.into())),
+        ),
         ("TDD_MODEL", "agent.model", environment.model.clone().map(Value::String)),
         ("REDGREEN_SCRIPT", "agent.script", path(&environment.script)),
         ("REDGREEN_WORKTREES", "worktree.root", path(&environment.worktrees)),
@@ -62,13 +68,16 @@ pub fn config(project: &Project) -> Result<Config> {
     Ok(Config { version: 1, settings, unused })
 }
 
-/// Whether somebody chose who works: then no usual model does.
+/// Whether an agent was chosen. Then there is no default model.
 fn names_agent(project: &Project) -> bool {
     let agent = &project.file.agent;
-    agent.name.is_some() || agent.script.is_some() || project.environment.script.is_some() || project.environment.mock
+    agent.name.is_some()
+        || agent.script.is_some()
+        || project.environment.script.is_some()
+        || project.environment.mock
 }
 
-/// The template says every default.
+/// The template contains every default.
 fn defaults() -> String {
     TEMPLATE.lines().filter_map(|line| line.strip_prefix("#: ")).collect::<Vec<_>>().join("\n")
 }

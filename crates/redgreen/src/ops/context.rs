@@ -1,4 +1,4 @@
-//! `redgreen context`: what would be sent to an agent, how large it is, and to whom it would go.
+//! `redgreen context`: what would be sent to an agent, its size, and the recipient.
 
 use std::path::{Path, PathBuf};
 
@@ -20,11 +20,11 @@ pub struct Context {
     pub files: Vec<File>,
     pub refused: Vec<Refused>,
     pub bytes: usize,
-    /// As whoever counts most would count them.
+    /// Counted like the service that counts most.
     pub tokens: u64,
     pub tokens_max: u64,
     pub to: String,
-    /// What to do before anybody can get it.
+    /// What to do before anything can be sent.
     #[serde(skip)]
     pub first: Option<String>,
 }
@@ -35,7 +35,7 @@ pub struct File {
     pub path: String,
     pub bytes: usize,
     pub tokens: u64,
-    /// Lines that look random: a person should look at them.
+    /// Lines that look random. A person should check them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<usize>,
 }
@@ -53,9 +53,17 @@ impl Context {
     }
 }
 
-pub fn context(project: &Project, agents: &Choice, here: &Path, paths: &[PathBuf]) -> Result<Context> {
+pub fn context(
+    project: &Project,
+    agents: &Choice,
+    here: &Path,
+    paths: &[PathBuf],
+) -> Result<Context> {
     let gathered = guard::gather(&project.git.root, here, paths);
-    let refused = gathered.refused.iter().map(|(path, why)| Refused { path: path.clone(), why: why.to_string() });
+    let refused = gathered
+        .refused
+        .iter()
+        .map(|(path, why)| Refused { path: path.clone(), why: why.to_string() });
     let files = gathered.sent.iter().map(|sent| File {
         path: sent.document.path.clone(),
         bytes: sent.bytes,
@@ -75,21 +83,23 @@ pub fn context(project: &Project, agents: &Choice, here: &Path, paths: &[PathBuf
     })
 }
 
-/// Who would get it, in words; and where a run could not start with the agents as they are, what to do about it.
+/// The recipient; and if a run could not start with these agents, what to do.
 fn recipient(project: &Project, agents: &Choice) -> Result<(String, Option<String>)> {
     match team(project, agents, None) {
         Ok((team, ..)) => Ok((reader(&team), None)),
         Err(error) => {
             let failure = error.downcast::<Failure>()?;
-            Ok((format!("nobody yet: {}", failure.what), failure.next))
+            Ok((format!("no agent yet: {}", failure.what), failure.next))
         }
     }
 }
 
-/// Who reads what these agents are sent, in words.
+/// Who receives what these agents are sent.
 pub fn reader(team: &Team) -> String {
     match team.script() {
-        Some(_) => format!("{}, which plays a file on this machine: nothing leaves it", team.name()),
+        Some(_) => {
+            format!("{}, which replays a local file: nothing leaves this machine", team.name())
+        }
         None => team.recipients(),
     }
 }

@@ -1,5 +1,5 @@
-//! `redgreen doctor`: whether a run could start here, proved by doing what a run does. Every check says what was run,
-//! what was seen and, where that is wrong, the command that fixes it.
+//! `redgreen doctor`: checks whether a run can start by doing what a run does. Every check says
+//! what it ran, what it saw and, if something is wrong, the command that fixes it.
 
 mod room;
 mod suite;
@@ -24,9 +24,9 @@ const FIX_TOML: &str = "redgreen init --print";
 #[serde(rename_all = "camelCase")]
 pub struct Doctor {
     pub version: u32,
-    /// A run could start, given somebody to work.
+    /// A run could start, given an agent.
     pub ready: bool,
-    /// Who would work, where nobody is named.
+    /// The default agent.
     pub agent: Option<String>,
     pub checks: Vec<Check>,
 }
@@ -36,7 +36,7 @@ pub struct Doctor {
 pub struct Check {
     pub name: &'static str,
     pub finding: Finding,
-    /// What was run or looked at.
+    /// What was run or checked.
     pub ran: String,
     pub saw: String,
     /// The command that fixes it.
@@ -47,27 +47,33 @@ pub struct Check {
 #[serde(rename_all = "kebab-case")]
 pub enum Finding {
     Good,
-    /// A run can start, and something could be better.
+    /// A run can start, but something could be better.
     Note,
     /// No run can start.
     Bad,
 }
 
-/// Makes every check; `tell` hears what takes time before it begins. Only Ctrl-C and a folder that does not exist are
-/// errors.
-pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut dyn FnMut(&str)) -> Result<Doctor> {
+/// Runs every check. `tell` reports slow steps. Only Ctrl-C and a missing folder are errors.
+pub fn doctor(
+    start: &Path,
+    environment: &Environment,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Doctor> {
     if !start.is_dir() {
         return Err(Failure::environment(format!("there is no folder {}", start.display())).into());
     }
     let git = Git::open_until(start, stop);
     let mut checks = surroundings::repository(&git);
     let root = git.map_or_else(|_| start.to_owned(), |git| git.root);
-    let read = File::read(&root, environment).and_then(|file| file.policy(environment).map(|policy| (file, policy)));
+    let read = File::read(&root, environment)
+        .and_then(|file| file.policy(environment).map(|policy| (file, policy)));
     let (ran, readable) = (format!("read {}", config::FILE), read.is_ok());
     let (file, policy) = match read {
         Ok(read) => {
             let there = root.join(config::FILE).is_file();
-            let saw = if there { "every key is known, every limit in range" } else { "there is none: defaults hold" };
+            let saw =
+                if there { "all keys and values are valid" } else { "no file: using defaults" };
             checks.push(Check::good("settings", ran, saw));
             read
         }
@@ -76,13 +82,17 @@ pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut d
             Default::default()
         }
     };
-    // Settings that cannot be read name no command.
+    // Unreadable settings contain no commands.
     let trusted = if readable { super::trust::check(&root, environment) } else { Ok(()) };
     match trusted.and_then(|()| runner::suite(&root, &file.test)) {
         Ok(suite) => {
             for (name, folder, known_by) in suite.evidence() {
                 let place = if folder.is_empty() { "the root" } else { folder };
-                checks.push(Check::good("framework", format!("looked for {known_by}"), format!("{name} in {place}")));
+                checks.push(Check::good(
+                    "framework",
+                    format!("looked for {known_by}"),
+                    format!("{name} in {place}"),
+                ));
             }
             let provided = unless_stopped(file.test.provided())?;
             let Provided { variables, secrets, services, unset } = match provided {
@@ -93,10 +103,13 @@ pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut d
                 }
             };
             for name in unset {
-                let saw = format!("{name} is not set, and test.env-pass names it");
-                checks.push(Check::note("settings", "looked at your variables", saw).fix(format!("export {name}=…")));
+                let saw = format!("{name} is not set, but test.env-pass lists it");
+                checks.push(
+                    Check::note("settings", "looked at your variables", saw)
+                        .fix(format!("export {name}=…")),
+                );
             }
-            // Whoever only looks leaves nothing lying about.
+            // A check leaves no files behind.
             let no_bytecode = ("PYTHONDONTWRITEBYTECODE".into(), "1".into());
             let settings = Settings {
                 timeout: Duration::from_millis(policy.red_timeout_ms),
@@ -118,10 +131,18 @@ pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut d
                 });
             }
             if let Some(outside) = outside {
-                checks.extend(room::check(start, environment, &Report::merge(outside), stop, tell)?);
+                checks.extend(room::check(
+                    start,
+                    environment,
+                    &Report::merge(outside),
+                    stop,
+                    tell,
+                )?);
             }
         }
-        Err(error) => checks.push(Check::bad("framework", "searched the folders", &error, "redgreen test")),
+        Err(error) => {
+            checks.push(Check::bad("framework", "searched the folders", &error, "redgreen test"));
+        }
     }
     checks.extend(surroundings::linters(&file, &root, environment));
     tell("looking for agents and sandboxes");
@@ -130,7 +151,7 @@ pub fn doctor(start: &Path, environment: &Environment, stop: &Stop, tell: &mut d
     let (works, agent) = surroundings::worker(start, environment, stop);
     checks.push(works);
     checks.push(surroundings::sandbox()?);
-    // A folder that only the project names is not tried before the user has agreed to it.
+    // A folder that only the project names is not tried before the user trusts it.
     let place = match readable {
         true => super::trust::worktree_root(&root, &file, environment),
         false => config::worktree_root(&file, environment),
@@ -145,7 +166,7 @@ impl Check {
         Self { name, finding: Finding::Good, ran: ran.into(), saw: saw.into(), fix: None }
     }
 
-    /// What could be better, and nobody has to do anything about.
+    /// A possible improvement that is not required.
     fn note(name: &'static str, ran: impl Into<String>, saw: impl Into<String>) -> Self {
         Self { finding: Finding::Note, ..Self::good(name, ran, saw) }
     }
@@ -158,19 +179,21 @@ impl Check {
         Self { fix: Some(command.into()), ..self }
     }
 
-    /// What an error says, with its own fix where it has one.
+    /// The message of an error, with its own fix if it has one.
     fn bad(name: &'static str, ran: impl Into<String>, error: &Error, fix: &str) -> Self {
         match error.chain().find_map(|cause| cause.downcast_ref::<Failure>()) {
             Some(failure) => {
-                let saw = std::iter::once(&failure.what).chain(&failure.evidence).map(String::as_str);
-                Self::wrong(name, ran, saw.collect::<Vec<_>>().join("\n")).fix(failure.next.as_deref().unwrap_or(fix))
+                let saw =
+                    std::iter::once(&failure.what).chain(&failure.evidence).map(String::as_str);
+                Self::wrong(name, ran, saw.collect::<Vec<_>>().join("\n"))
+                    .fix(failure.next.as_deref().unwrap_or(fix))
             }
             None => Self::wrong(name, ran, format!("{error:#}")).fix(fix),
         }
     }
 }
 
-/// A check that could not be made is a finding; the user's wish to stop is not.
+/// A check that fails is a finding. A request to stop is not.
 fn unless_stopped<T>(result: Result<T>) -> Result<Result<T>> {
     match result {
         Err(error) if error.chain().any(|cause| cause.is::<Interrupted>()) => Err(error),

@@ -1,4 +1,4 @@
-//! Files that say more of the brief: withheld examples, and tasks.
+//! Files that extend the brief: withheld examples, and tasks.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,26 +10,28 @@ use redgreen_core::task::Task;
 use crate::failure::Failure;
 use crate::foreign;
 
-/// They are written by hand or by a planner; what is larger is some other file.
+/// People or planners write them, so a larger file is something else.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 
 pub fn read(path: &Path) -> Result<Vec<Example>> {
     let text = text(path, "examples")?;
-    examples::parse(&path.display().to_string(), &text).map_err(|faults| faulty(path, "examples", faults))
+    examples::parse(&path.display().to_string(), &text)
+        .map_err(|problems| faulty(path, "examples", problems))
 }
 
 pub fn task(path: &Path) -> Result<Task> {
-    Task::parse(&text(path, "task")?).map_err(|faults| faulty(path, "task", faults))
+    Task::parse(&text(path, "task")?).map_err(|problems| faulty(path, "task", problems))
 }
 
 fn text(path: &Path, what: &str) -> Result<String> {
     let cannot = |why: String| {
         Failure::usage(format!("cannot read the {what} {}", path.display()))
             .evidence(why)
-            .next(format!("name a file that is there: --{what} FILE"))
+            .next(format!("use an existing file: --{what} FILE"))
     };
     let mut text = String::new();
-    let read = foreign::open_named(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text));
+    let read = foreign::open_named(path)
+        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text));
     match read {
         Err(error) => Err(cannot(error.to_string()).into()),
         Ok(_) if text.len() as u64 > FILE_BYTES_MAX => {
@@ -39,8 +41,8 @@ fn text(path: &Path, what: &str) -> Result<String> {
     }
 }
 
-fn faulty(path: &Path, what: &str, faults: Vec<String>) -> anyhow::Error {
-    let failure = Failure::usage(format!("the {what} {} cannot be used", path.display()));
-    let failure = faults.into_iter().fold(failure, Failure::evidence);
-    failure.next(format!("correct {}", path.display())).into()
+fn faulty(path: &Path, what: &str, problems: Vec<String>) -> anyhow::Error {
+    let failure = Failure::usage(format!("cannot use the {what} {}", path.display()));
+    let failure = problems.into_iter().fold(failure, Failure::evidence);
+    failure.next(format!("fix {}", path.display())).into()
 }

@@ -1,3 +1,3 @@
 #!/bin/sh
-# Written by `redgreen init --with git`; `redgreen init --with git --remove` takes it out. A hook that was here before runs
-# first, and is kept beside this one.
+# Written by `redgreen init --with git`; `redgreen init --with git --remove` removes it. A hook that
+# existed before runs first, and is kept next to this one.

@@ -14,7 +14,7 @@ use crate::journal;
 pub struct History {
     pub version: u32,
     pub handoffs: Vec<Entry>,
-    /// There are older ones.
+    /// Whether there are older ones.
     pub more: bool,
 }
 
@@ -28,12 +28,13 @@ pub struct Entry {
     pub handoff: Note,
 }
 
-/// The last `limit` handoffs that can be reached from HEAD and from the branches of runs.
+/// The last `limit` handoffs reachable from HEAD and from the branches of runs.
 pub fn history(project: &Project, limit: usize) -> Result<History> {
     notes::check(project)?;
     let mut starts = vec!["HEAD".to_owned()];
     for folder in project.store.open()? {
-        starts.extend(journal::read(&folder)?.0.map(|state| state.progress.head.commit.to_string()));
+        starts
+            .extend(journal::read(&folder)?.0.map(|state| state.progress.head.commit.to_string()));
     }
     let starts: Vec<&str> = starts.iter().map(String::as_str).collect();
     let found = project.git.notes().recent(limit.saturating_add(1), &starts)?;
@@ -41,7 +42,12 @@ pub fn history(project: &Project, limit: usize) -> Result<History> {
     let mut handoffs = Vec::new();
     for note in found.into_iter().take(limit) {
         let handoff = notes::readable(&note.commit, &note.text)?;
-        handoffs.push(Entry { commit: note.commit, subject: note.subject, date: note.date, handoff });
+        handoffs.push(Entry {
+            commit: note.commit,
+            subject: note.subject,
+            date: note.date,
+            handoff,
+        });
     }
     Ok(History { version: 1, handoffs, more })
 }

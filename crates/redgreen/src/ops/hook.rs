@@ -1,5 +1,5 @@
-//! `redgreen hook`: what a coding agent is answered before it edits, after it ran something, and when it says that it is
-//! done. Where no session is open nothing is said, and no program is started to find that out.
+//! `redgreen hook`: the answer to a coding agent before it edits, after it ran something, and when
+//! it stops. Without a session it says nothing, and starts no program to find out.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -19,14 +19,19 @@ use crate::failure::{Code, Failure};
 use crate::git::Git;
 use crate::process::Stop;
 
-/// So many reasons are told at once.
+/// The maximum number of reasons at once.
 const TOLD_MAX: usize = 4;
-/// The honest way out, which every refusal names.
-const WAY_OUT: &str = "If a test contradicts the brief or cannot be met, say so instead of working around it: \
-                       redgreen session dispute \"<why>\" --test <id>";
+/// Every refusal names this alternative.
+const WAY_OUT: &str = "If a test contradicts the brief or cannot pass, say so instead of working \
+                       around it: redgreen session dispute \"<why>\" --test <id>";
 
-/// The answer to what a host tells. An error means that nobody could find out.
-pub fn answer(event: &Event, folder: &Path, environment: &Environment, stop: &Stop) -> Result<Answer> {
+/// The answer to an event of a host. An error means that redgreen could not decide.
+pub fn answer(
+    event: &Event,
+    folder: &Path,
+    environment: &Environment,
+    stop: &Stop,
+) -> Result<Answer> {
     let folder = event.cwd.as_deref().map_or(folder, Path::new);
     let Some((git, own_dir)) = Git::locate(folder) else { return Ok(Answer::Allow(None)) };
     let store = Store::at(&own_dir, environment)?;
@@ -47,16 +52,17 @@ pub fn answer(event: &Event, folder: &Path, environment: &Environment, stop: &St
         (Moment::After, Action::Shell(_) | Action::Edit(_)) => after(&git, &store, &session),
         (Moment::Stop, _) => at_stop(&git.root, environment, stop),
         (Moment::Begin, _) => Ok(Answer::Context(introduction(&session))),
-        (Moment::Before | Moment::After, Action::None) | (Moment::Other, _) => Ok(Answer::Allow(None)),
+        (Moment::Before | Moment::After, Action::None) | (Moment::Other, _) => {
+            Ok(Answer::Allow(None))
+        }
     }
 }
 
-/// What an agent should know of the session it works in.
+/// What an agent should know about the session.
 pub fn introduction(session: &Session) -> String {
     format!(
         "redgreen referees test-driven development in this checkout (session {}, cycle {}). Brief: {}\nNow: {}.\nEach step \
-         is judged by running the tests; `redgreen session check` asks for the verdict, and nothing you say counts as \
-         one. Tests that were accepted as RED are frozen until they pass. {WAY_OUT}",
+         is judged by running the tests; `redgreen session check` requests the verdict; your own claims do not count. Tests that were accepted as RED are frozen until they pass. {WAY_OUT}",
         session.id,
         session.cycle,
         session.brief.trim(),
@@ -71,17 +77,22 @@ fn before_edit(git: &Git, session: &Session, edits: &[Edit], folder: &Path) -> R
         let path = match place(&git.root, folder, &edit.path) {
             Place::Inside(path) => path,
             Place::Git => {
-                return Ok(Answer::Deny(format!("redgreen: {} is git's own file, and no part of the work", edit.path)));
+                return Ok(Answer::Deny(format!(
+                    "redgreen: {} belongs to git and is not part of the work",
+                    edit.path
+                )));
             }
-            // What is not in the repository is for the host to decide.
+            // The host decides about files outside the repository.
             Place::Outside => continue,
         };
-        if !rules::needs_old_text(&session.stage, &path, &frameworks) && !rules::needs_paths(&path) {
+        if !rules::needs_old_text(&session.stage, &path, &frameworks) && !rules::needs_paths(&path)
+        {
             continue;
         }
-        let accepted =
-            git.read_file(&session.accepted, &path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        // An edit is of the file as it is now; what it comes to is compared with the accepted one.
+        let accepted = git
+            .read_file(&session.accepted, &path)?
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        // An edit applies to the current file. Its result is compared with the accepted one.
         let now = crate::foreign::read(&git.root.join(&path), SOURCE_BYTES_MAX as u64)?;
         let now = now.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let becomes = edit.apply(now.as_deref());
@@ -91,14 +102,22 @@ fn before_edit(git: &Git, session: &Session, edits: &[Edit], folder: &Path) -> R
             Becomes::Unknown => New::Unknown,
         };
         let files: Vec<String> = if rules::needs_paths(&path) {
-            git.tree_files(&session.accepted)?.iter().filter_map(|file| Some(file.path.to_str()?.to_owned())).collect()
+            git.tree_files(&session.accepted)?
+                .iter()
+                .filter_map(|file| Some(file.path.to_str()?.to_owned()))
+                .collect()
         } else {
             Vec::new()
         };
         let known: Vec<&str> = files.iter().map(String::as_str).collect();
-        // Hooks of hosts are often ignored by git, and no part of any tree: the file as it is counts.
+        // Git often ignores hook files of hosts, so no tree contains them. The current file counts.
         let old = accepted.as_deref().or(now.as_deref().filter(|_| rules::is_hook_file(&path)));
-        reasons.extend(rules::objections(&session.stage, FileChange { path: &path, old, new }, &frameworks, &known));
+        reasons.extend(rules::objections(
+            &session.stage,
+            FileChange { path: &path, old, new },
+            &frameworks,
+            &known,
+        ));
     }
     Ok(match told(&reasons) {
         Some(words) => Answer::Deny(format!("redgreen ({}): {words}\n{WAY_OUT}", session.phase())),
@@ -106,7 +125,7 @@ fn before_edit(git: &Git, session: &Session, edits: &[Edit], folder: &Path) -> R
     })
 }
 
-/// What somebody did behind the edit tools.
+/// Changes that were not made with the edit tools.
 fn after(git: &Git, store: &Store, session: &Session) -> Result<Answer> {
     let tree = store.tree(git, &session.accepted)?;
     let reasons = session::objections(git, session, &tree)?;
@@ -116,14 +135,20 @@ fn after(git: &Git, store: &Store, session: &Session) -> Result<Answer> {
     let back: Vec<String> = files
         .into_iter()
         .map(|file| match git.read_file(&session.accepted, file) {
-            Ok(Some(_)) => format!("git restore --source={} -- {}", session.accepted, shell_word(file)),
+            Ok(Some(_)) => {
+                format!("git restore --source={} -- {}", session.accepted, shell_word(file))
+            }
             Ok(None) | Err(_) => format!("rm {}", shell_word(file)),
         })
         .collect();
-    Ok(Answer::Tell(format!("redgreen ({}): {words}\nPut it back: {}\n{WAY_OUT}", session.phase(), back.join(" && "))))
+    Ok(Answer::Tell(format!(
+        "redgreen ({}): {words}\nRestore it: {}\n{WAY_OUT}",
+        session.phase(),
+        back.join(" && ")
+    )))
 }
 
-/// The agent says that it is done: the tests decide.
+/// The agent wants to stop: the tests decide.
 fn at_stop(root: &Path, environment: &Environment, stop: &Stop) -> Result<Answer> {
     let project = open(root, environment.clone(), stop)?;
     trust::check(&project.git.root, &project.environment)?;
@@ -132,12 +157,17 @@ fn at_stop(root: &Path, environment: &Environment, stop: &Stop) -> Result<Answer
     let Checked { judgement, session: status, .. } = checked;
     let next = &status.next;
     if let Some(dispute) = &status.dispute {
-        let words = format!("a test is disputed: {}. A human decides: redgreen session status", dispute.why);
+        let words = format!(
+            "a test is disputed: {}. A human decides: redgreen session status",
+            dispute.why
+        );
         return Ok(Answer::Allow(Some(words)));
     }
     let Some(judgement) = judgement else {
         return Ok(match status.stage {
-            Stage::Green { .. } => Answer::Allow(Some(format!("redgreen: not done yet. Next: {next}"))),
+            Stage::Green { .. } => {
+                Answer::Allow(Some(format!("redgreen: not done yet. Next: {next}")))
+            }
             Stage::Open => Answer::Allow(None),
         });
     };
@@ -145,25 +175,29 @@ fn at_stop(root: &Path, environment: &Environment, stop: &Stop) -> Result<Answer
     let reasons: Vec<Reason> = judgement.reasons.iter().map(|told| told.reason.clone()).collect();
     let words = told(&reasons).unwrap_or_default();
     match judgement.verdict {
-        Decision::Accepted => Ok(Answer::Allow(Some(format!("redgreen: {phase} accepted. Next: {next}")))),
-        Decision::Undecided => {
-            Ok(Answer::Allow(Some(format!("redgreen: {phase} undecided, a human has to look: {words}"))))
+        Decision::Accepted => {
+            Ok(Answer::Allow(Some(format!("redgreen: {phase} accepted. Next: {next}"))))
         }
+        Decision::Undecided => Ok(Answer::Allow(Some(format!(
+            "redgreen: {phase} undecided, a human must review it: {words}"
+        )))),
         Decision::Refused if session::block_stop(&project)? => {
             Ok(Answer::Continue(format!("redgreen: {phase} refused: {words}\n{WAY_OUT}")))
         }
         Decision::Refused => Ok(Answer::Allow(Some(format!(
-            "redgreen: unproven. {phase} was refused again and again, and the agent is let go: {words}"
+            "redgreen: unproven. {phase} was refused repeatedly, so the agent may stop: {words}"
         )))),
     }
 }
 
-/// Reasons with their next legal step, for an agent.
+/// Reasons with their next steps, for an agent.
 fn told(reasons: &[Reason]) -> Option<String> {
     if reasons.is_empty() {
         return None;
     }
-    let line = |reason: &Reason| format!("{} ({}): {}", reason.sentence, reason.code.as_str(), reason.code.next_step());
+    let line = |reason: &Reason| {
+        format!("{} ({}): {}", reason.sentence, reason.code.as_str(), reason.code.next_step())
+    };
     let mut lines: Vec<String> = reasons.iter().take(TOLD_MAX).map(line).collect();
     if reasons.len() > TOLD_MAX {
         lines.push(format!("and {} more", reasons.len() - TOLD_MAX));
@@ -171,7 +205,8 @@ fn told(reasons: &[Reason]) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Git's hook before a commit: what is staged may not hold what the judge refuses as a fact. The tests are not run.
+/// The pre-commit hook: staged files must not contain anything that the judge refuses without
+/// running tests.
 pub fn pre_commit(folder: &Path, environment: &Environment) -> Result<Option<Failure>> {
     let Some((git, own_dir)) = Git::locate(folder) else { return Ok(None) };
     let session = match Store::at(&own_dir, environment)?.read()? {
@@ -180,29 +215,32 @@ pub fn pre_commit(folder: &Path, environment: &Environment) -> Result<Option<Fai
         Found::Session(session) => *session,
     };
     let index = git.index_tree()?;
-    // Files that were accepted and are not committed yet are no deletions: only what is staged is looked at.
+    // Accepted files that are not committed yet are not deletions: only staged changes count.
     let staged = git.diff(&git.mark("HEAD")?.tree, &index)?;
-    let is_staged = |reason: &Reason| staged.iter().any(|changed| reason.file.as_deref() == Some(&changed.path));
+    let is_staged = |reason: &Reason| {
+        staged.iter().any(|changed| reason.file.as_deref() == Some(&changed.path))
+    };
     let mut reasons = session::objections(&git, &session, &index)?;
     reasons.retain(is_staged);
     if reasons.is_empty() {
         return Ok(None);
     }
-    let failure = Failure::new(Code::No, format!("{}: what is staged would be refused", session.phase()));
+    let failure =
+        Failure::new(Code::No, format!("{}: the staged changes would be refused", session.phase()));
     let lines = told(&reasons).unwrap_or_default();
     let failure = lines.lines().fold(failure, Failure::evidence);
     Ok(Some(failure.next("git restore --staged <file>, or: redgreen session dispute \"<why>\"")))
 }
 
 enum Place {
-    /// From the root, with `/`.
+    /// Relative to the root, with `/`.
     Inside(String),
     /// In git's own folder.
     Git,
     Outside,
 }
 
-/// Where a path leads that a host names, links in its folders followed.
+/// Where a path of a host leads, with links in its folders resolved.
 fn place(root: &Path, folder: &Path, named: &str) -> Place {
     let full = folder.join(named);
     let mut plain = PathBuf::new();
@@ -213,10 +251,12 @@ fn place(root: &Path, folder: &Path, named: &str) -> Place {
             Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
         }
     }
-    // What is not there yet has folders above it that are.
+    // A missing path has an existing parent folder.
     let there = plain.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
     let real = match there {
-        Some((above, real)) => plain.strip_prefix(above).map_or_else(|_| real.clone(), |rest| real.join(rest)),
+        Some((above, real)) => {
+            plain.strip_prefix(above).map_or_else(|_| real.clone(), |rest| real.join(rest))
+        }
         None => plain,
     };
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());

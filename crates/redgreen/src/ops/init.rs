@@ -1,4 +1,5 @@
-//! `redgreen init`: a `redgreen.toml` with every setting in it, commented out; a hook for git; settings of coding agents.
+//! `redgreen init`: writes a `redgreen.toml` with every setting commented out, a git hook, or
+//! settings of coding agents.
 
 pub mod with;
 
@@ -16,26 +17,30 @@ use crate::failure::Failure;
 /// Every setting with its default.
 pub const TEMPLATE: &str = include_str!("../../redgreen.toml");
 
-/// Writes the file; one that is there already stays as it is.
+/// Writes the file. An existing one is not changed.
 pub fn init(project: &Project) -> Result<PathBuf> {
     let path = project.git.root.join(config::FILE);
     match OpenOptions::new().write(true).create_new(true).open(&path) {
         Ok(mut file) => {
-            file.write_all(TEMPLATE.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+            file.write_all(TEMPLATE.as_bytes())
+                .with_context(|| format!("write {}", path.display()))?;
             Ok(path)
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            Err(Failure::usage(format!("{} exists already", path.display())).next("redgreen init --print").into())
+            Err(Failure::usage(format!("{} already exists", path.display()))
+                .next("redgreen init --print")
+                .into())
         }
         Err(error) => Err(error).with_context(|| format!("create {}", path.display())),
     }
 }
 
-/// Git's hook before a push: what is pushed has to be proven. What cannot be looked at is let through, and told.
+/// The pre-push hook: pushed commits must be proven. If redgreen cannot decide, the push continues
+/// with a message.
 const PRE_PUSH: &str = include_str!("pre-push.sh");
 const EXECUTABLE: u32 = 0o755;
 
-/// Writes a hook that git runs before a push; one that is there already stays as it is.
+/// Writes the pre-push hook. An existing one is not changed.
 pub fn pre_push(project: &Project) -> Result<PathBuf> {
     let folder = project.git.hooks_folder()?;
     let path = folder.join("pre-push");
@@ -48,7 +53,7 @@ pub fn pre_push(project: &Project) -> Result<PathBuf> {
             Ok(path)
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            Err(Failure::usage(format!("{} exists already, and stays as it is", path.display()))
+            Err(Failure::usage(format!("{} already exists and was not changed", path.display()))
                 .next("add the line `redgreen verify` to it")
                 .into())
         }
@@ -64,8 +69,11 @@ mod tests {
     #[test]
     fn the_template_is_valid_and_says_the_defaults() {
         assert_eq!(File::parse(TEMPLATE).unwrap(), File::default());
-        let settings: String =
-            TEMPLATE.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect::<Vec<_>>().join("\n");
+        let settings: String = TEMPLATE
+            .lines()
+            .map(|line| line.strip_prefix("#: ").unwrap_or(line))
+            .collect::<Vec<_>>()
+            .join("\n");
         let spelled_out = File::parse(&settings).unwrap();
         let silent = Environment::default();
         assert_eq!(spelled_out.policy(&silent).unwrap(), File::default().policy(&silent).unwrap());

@@ -1,4 +1,4 @@
-//! `redgreen judge`: the verdict on one step, of anybody, in any repository.
+//! `redgreen judge`: the verdict on one step, of any author, in any repository.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use redgreen_core::experiment::examples::Example;
 use redgreen_core::names::Oid;
 use redgreen_core::phase::JudgedPhase;
 use redgreen_core::report::Counts;
-use redgreen_core::verdict::{Decision, Faults, Made, Reason, Side};
+use redgreen_core::verdict::{Decision, Made, Mutants, Reason, Side};
 use serde::Serialize;
 
 use super::examples;
@@ -18,32 +18,32 @@ use crate::git::Git;
 use crate::runner::Suite;
 use crate::trial::{self, Candidate, Ground, Memory, Remembered, Withheld};
 
-/// Judges the files of the checkout as they are now.
+/// Judges the current files of the checkout.
 pub const WORKTREE: &str = "WORKTREE";
-/// Judges what is staged.
+/// Judges the staged files.
 pub const INDEX: &str = "INDEX";
 
-/// What is asked.
+/// The arguments.
 #[derive(Clone, Debug)]
 pub struct Question {
     pub phase: JudgedPhase,
-    /// The commit accepted last; the one before the head, if not named.
+    /// The last accepted commit. By default the parent of the head.
     pub base: Option<String>,
     /// A commit, [`WORKTREE`] or [`INDEX`].
     pub head: String,
     pub brief: String,
-    /// Runs the tests, instead of what redgreen finds.
+    /// Runs the tests, instead of a detected framework.
     pub test_command: Option<String>,
-    /// A task as JSON, whose words are part of the brief.
+    /// A task as JSON. Its text is part of the brief.
     pub task: Option<PathBuf>,
     /// A file of withheld examples.
     pub examples: Option<PathBuf>,
     pub timeout: Option<Duration>,
-    /// Whether each experiment is told with what to type to see it again.
+    /// Whether to list each experiment with the command that repeats it.
     pub explain: bool,
 }
 
-/// The answer: the published JSON, version 1.
+/// The result: the published JSON, version 1.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Judgement {
@@ -54,30 +54,33 @@ pub struct Judgement {
     pub verdict: Decision,
     /// Who has to change something.
     pub side: Side,
-    pub reasons: Vec<Told>,
-    /// What is worth knowing beside the reasons.
+    pub reasons: Vec<ReasonEntry>,
+    /// Facts in addition to the reasons.
     pub notes: Vec<String>,
-    /// GREEN: how many faults in the changed lines the tests noticed; absent where none was tried.
+    /// GREEN: how many mutants in the changed lines the tests killed. Absent if none was tried.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub faults: Option<Faults>,
-    /// What was tried, in that order, and what was seen.
+    pub mutants: Option<Mutants>,
+    /// The experiments, in order, with their results.
     pub experiments: Vec<Made>,
-    /// RED: the tests that have to pass at GREEN.
+    /// RED: the tests that must pass at GREEN.
     pub targets: Vec<String>,
+    /// RED: the new tests that do not load yet, by the names in their files.
+    #[serde(skip)]
+    pub unloaded: Vec<String>,
     pub ran: String,
-    /// The end of what the runner printed.
+    /// The end of the runner's output.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub output: String,
     pub counts: Counts,
     pub fence: String,
-    /// Milliseconds of ours, beside those of the tests.
+    /// Our own milliseconds, without the tests.
     pub own_ms: u64,
 }
 
-/// A reason with the next legal step.
+/// A reason with the next step.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Told {
+pub struct ReasonEntry {
     #[serde(flatten)]
     pub reason: Reason,
     pub side: Side,
@@ -92,15 +95,26 @@ impl Judgement {
             Decision::Undecided => Code::Human,
         }
     }
+
+    /// RED: the tests to name to the implementer. Old tests of a file that does not load must pass
+    /// too, but the new ones show what is missing.
+    pub fn asked_for(&self) -> Vec<String> {
+        if self.unloaded.is_empty() {
+            return self.targets.clone();
+        }
+        let fails =
+            |id: &&String| self.reasons.iter().any(|told| told.reason.test.as_ref() == Some(*id));
+        self.unloaded.iter().chain(self.targets.iter().filter(fails)).cloned().collect()
+    }
 }
 
-/// What is judged, and what it is compared with where nobody says.
+/// The judged tree, and the default base.
 struct Head {
-    /// A commit's id, or the word for what is no commit.
+    /// The id of a commit, or the word for files that are not committed.
     head: String,
     tree: Oid,
     before: String,
-    /// What somebody might take for a part of it, and is none.
+    /// A note about files that look like part of the step but are not.
     note: Option<String>,
 }
 
@@ -114,7 +128,10 @@ fn head_of(git: &Git, head: &str) -> Result<Head> {
                 WORKTREE => (git.checkout_tree(&here.tree, Suite::all_litter())?, None),
                 _ => {
                     let count = dirty.unstaged + dirty.untracked;
-                    (git.index_tree()?, told(count, " not staged and not judged; --head WORKTREE judges all files"))
+                    (
+                        git.index_tree()?,
+                        told(count, " not staged and not judged; --head WORKTREE judges all files"),
+                    )
                 }
             };
             Ok(Head { head: head.to_owned(), tree, before: "HEAD".to_owned(), note })
@@ -122,7 +139,8 @@ fn head_of(git: &Git, head: &str) -> Result<Head> {
         _ => {
             let id = commit(git, head)?;
             let checked_out = git.resolve("HEAD^{commit}")?.as_ref() == Some(&id);
-            let count = if checked_out { dirty.staged + dirty.unstaged + dirty.untracked } else { 0 };
+            let count =
+                if checked_out { dirty.staged + dirty.unstaged + dirty.untracked } else { 0 };
             let rest = " not committed and not judged; --head WORKTREE judges all files, --head INDEX what is staged";
             let (tree, before) = (git.tree_of(&id)?, format!("{id}~1"));
             Ok(Head { head: id.to_string(), tree, before, note: told(count, rest) })
@@ -130,13 +148,15 @@ fn head_of(git: &Git, head: &str) -> Result<Head> {
     }
 }
 
-/// REFACTOR accepts a commit that changes nothing. Of what is not committed yet, no change means that something was
-/// forgotten.
+/// REFACTOR accepts a commit without changes. For uncommitted files, no change means that something
+/// was forgotten.
 fn nothing_to_judge(head: &str) -> Result<()> {
     match head {
         INDEX => Err(Failure::usage("nothing is staged, so there is no step to judge")
-            .evidence("the index has the files of HEAD")
-            .next(format!("git add <files>, or judge all files: redgreen judge refactor --head {WORKTREE}"))
+            .evidence("the index is the same as HEAD")
+            .next(format!(
+                "git add <files>, or judge all files: redgreen judge refactor --head {WORKTREE}"
+            ))
             .into()),
         WORKTREE => Err(Failure::usage("no file differs from HEAD, so there is no step to judge")
             .next("change something first, or judge the last commit: redgreen judge refactor")
@@ -146,12 +166,16 @@ fn nothing_to_judge(head: &str) -> Result<()> {
 }
 
 fn changes(count: usize) -> String {
-    if count == 1 { "1 change in your checkout is".to_owned() } else { format!("{count} changes in your checkout are") }
+    if count == 1 {
+        "1 change in your checkout is".to_owned()
+    } else {
+        format!("{count} changes in your checkout are")
+    }
 }
 
 fn commit(git: &Git, name: &str) -> Result<Oid> {
     git.resolve(&format!("{name}^{{commit}}"))?.ok_or_else(|| {
-        let failure = Failure::usage(format!("{name} is no commit of this repository"));
+        let failure = Failure::usage(format!("{name} is not a commit in this repository"));
         match [WORKTREE, INDEX].into_iter().find(|word| word.eq_ignore_ascii_case(name)) {
             Some(word) => failure.next(format!("redgreen judge … --head {word}")).into(),
             None => failure.next("git log --oneline").into(),
@@ -162,13 +186,15 @@ fn commit(git: &Git, name: &str) -> Result<Oid> {
 pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
     let git = &project.git;
     let task = question.task.as_deref().map(examples::task).transpose()?.unwrap_or_default();
-    let mut withheld = question.examples.as_deref().map(examples::read).transpose()?.unwrap_or_default();
+    let mut withheld =
+        question.examples.as_deref().map(examples::read).transpose()?.unwrap_or_default();
     withheld.extend(task.examples);
     let brief = format!("{}\n{}", question.brief, task.words);
     let Head { head, tree: head_tree, before, note } = head_of(git, &question.head)?;
     let base = commit(git, question.base.as_deref().unwrap_or(&before))?;
     let base_tree = git.tree_of(&base)?;
-    if base_tree == head_tree && question.base.is_none() && question.phase == JudgedPhase::Refactor {
+    if base_tree == head_tree && question.base.is_none() && question.phase == JudgedPhase::Refactor
+    {
         nothing_to_judge(&question.head)?;
     }
     let earlier = match git.resolve(&format!("{base}~1^{{commit}}"))? {
@@ -207,7 +233,7 @@ pub(super) struct Step<'a> {
     pub(super) explain: bool,
 }
 
-/// The verdict on a step; one that accepts is remembered for the next step.
+/// The verdict on a step. An accepted result is stored for the next step.
 pub(super) fn try_step(project: &Project, step: &Step<'_>) -> Result<Judgement> {
     let memory = Memory::new(&project.workshop, &project.file.test)?;
     let (before, targets, surroundings) = match memory.recall(step.base)? {
@@ -216,7 +242,9 @@ pub(super) fn try_step(project: &Project, step: &Step<'_>) -> Result<Judgement> 
     };
     let ground = Ground { command: step.test_command, ..project.ground() };
     let policy = project.file.policy(&project.environment)?;
-    let timeout = step.timeout.unwrap_or_else(|| Duration::from_millis(policy.suite_timeout_ms(step.phase.into())));
+    let timeout = step
+        .timeout
+        .unwrap_or_else(|| Duration::from_millis(policy.suite_timeout_ms(step.phase.into())));
     let candidate = Candidate {
         phase: step.phase,
         base: step.base,
@@ -242,8 +270,11 @@ pub(super) fn try_step(project: &Project, step: &Step<'_>) -> Result<Judgement> 
         };
         memory.keep(step.head, &remembered)?;
     }
-    let told =
-        |reason: &Reason| Told { reason: reason.clone(), side: reason.code.side(), next: reason.code.next_step() };
+    let told = |reason: &Reason| ReasonEntry {
+        reason: reason.clone(),
+        side: reason.code.side(),
+        next: reason.code.next_step(),
+    };
     Ok(Judgement {
         version: 1,
         phase: step.phase,
@@ -253,11 +284,16 @@ pub(super) fn try_step(project: &Project, step: &Step<'_>) -> Result<Judgement> 
         side: verdict.first().map_or(Side::Nobody, |reason| reason.code.side()),
         reasons: verdict.reasons.iter().map(told).collect(),
         notes: verdict.notes,
-        faults: verdict.faults,
+        mutants: verdict.mutants,
         experiments: verdict.experiments,
         targets: verdict.targets,
+        unloaded: verdict.unloaded,
         ran: tried.report.command.clone(),
-        output: if verdict.decision == Decision::Accepted { String::new() } else { tried.report.output_tail.clone() },
+        output: if verdict.decision == Decision::Accepted {
+            String::new()
+        } else {
+            tried.report.output_tail.clone()
+        },
         counts: tried.report.counts(),
         fence: tried.fence,
         own_ms: u64::try_from(tried.own.as_millis()).unwrap_or(u64::MAX),

@@ -1,5 +1,5 @@
-//! `redgreen repair-notes`, and the check that sends people there: a verb that finds the notes damaged stops before it
-//! does anything.
+//! `redgreen repair-notes`, and the check that suggests it: a command that finds damaged notes
+//! stops before it does anything.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -20,33 +20,33 @@ use crate::journal::{self, Body, RunFolder};
 
 const REPAIR: &str = "redgreen repair-notes";
 
-/// How many texts of one commit are kept.
+/// The maximum number of kept texts for one commit.
 const ASIDE_MAX: u32 = 1000;
 
-/// What a repair did.
+/// The result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Repaired {
     pub version: u32,
-    /// Notes that are as they should be.
+    /// The number of intact notes.
     pub sound: usize,
-    /// Commits whose note was written again from a journal.
+    /// Commits whose note was restored from a journal.
     pub rewritten: Vec<Oid>,
-    /// Notes nobody here knows the right text of; their text was moved to these files.
+    /// Files with the text of notes that no journal here knows.
     pub set_aside: Vec<String>,
-    /// The ref pointed to nothing and was made anew.
+    /// The ref was broken and was created again.
     pub ref_was_dangling: bool,
 }
 
-/// Stops the verb when the notes ref, or the note of a run it may be about, cannot be used.
+/// Stops the command if the notes ref, or the note of a run it may be about, is damaged.
 pub fn check(project: &Project) -> Result<()> {
     check_of(project, &looked_at(project)?)
 }
 
-/// A run, and what its journal says.
+/// A run, and its state.
 pub(super) type Looked = (RunFolder, Result<Option<State>>);
 
-/// The runs that a verb may be about: those that are not over, and the last one.
+/// The runs that a command may be about: open ones, and the last one.
 pub(super) fn looked_at(project: &Project) -> Result<Vec<Looked>> {
     let mut folders = project.store.open()?;
     if let Some(latest) = project.store.latest().filter(|latest| !folders.contains(latest)) {
@@ -59,33 +59,35 @@ pub(super) fn looked_at(project: &Project) -> Result<Vec<Looked>> {
     Ok(folders.into_iter().map(read).collect())
 }
 
-/// The same of runs that were looked at.
+/// The same for given runs.
 pub(super) fn check_of(project: &Project, runs: &[Looked]) -> Result<()> {
     let mut expected = Vec::new();
     let mut with_notes = Vec::new();
     for (folder, state) in runs {
-        // A run whose journal is damaged is not what every verb is about; the one that is says so itself.
+        // Not every command is about a run with a damaged journal. The one that is reports it.
         let Ok(Some(state)) = state else { continue };
-        // Nobody keeps the commits of an aborted run but its salvage ref, which the user may drop.
+        // Only the salvage ref keeps the commits of an aborted run, and the user may drop it.
         if state.trail.is_empty() || matches!(state.situation, Situation::Ended(Ending::Aborted)) {
             continue;
         }
         with_notes.push(folder.id.clone());
-        // Every commit with a note: a run at work, or killed, may have made one more and not noted it yet.
+        // Every commit with a note. An active or killed run may have one more commit without a note
+        // yet.
         expected.extend(state.trail.iter().map(|waypoint| waypoint.progress.head.commit.clone()));
     }
     let commits: Vec<&str> = expected.iter().map(Oid::as_str).collect();
     let (notes, health) = project.git.notes().read_and_check(&commits)?;
     match health {
-        Health::Dangling => Err(damaged(format!("{NOTES_REF} points to an object that is not there"))),
-        Health::Absent if !expected.is_empty() => {
-            Err(damaged(format!("{NOTES_REF} is gone, with the notes of run {}", with_notes.join(", "))))
-        }
+        Health::Dangling => Err(damaged(format!("{NOTES_REF} points to a missing object"))),
+        Health::Absent if !expected.is_empty() => Err(damaged(format!(
+            "{NOTES_REF} is missing, with the notes of run {}",
+            with_notes.join(", ")
+        ))),
         Health::Absent | Health::Fine => {
             for commit in commits {
                 match notes.iter().find(|note| note.commit == commit) {
                     Some(note) => drop(readable(commit, &note.text)?),
-                    None => return Err(damaged(format!("the note of commit {commit} is gone"))),
+                    None => return Err(damaged(format!("the note of commit {commit} is missing"))),
                 }
             }
             Ok(())
@@ -93,12 +95,13 @@ pub(super) fn check_of(project: &Project, runs: &[Looked]) -> Result<()> {
     }
 }
 
-/// The handoff a note holds, or an error that names the way out.
+/// The handoff in a note, or an error that names the fix.
 pub fn readable(commit: &str, text: &str) -> Result<Note> {
-    Note::parse(text).map_err(|why| damaged(format!("the note of commit {commit} cannot be used: {why}")))
+    Note::parse(text)
+        .map_err(|why| damaged(format!("cannot use the note of commit {commit}: {why}")))
 }
 
-/// Repairs the notes from the journals. What cannot be repaired is moved aside, never thrown away.
+/// Repairs the notes from the journals. Notes that cannot be repaired are moved, never deleted.
 pub fn repair(project: &Project) -> Result<Repaired> {
     let notes = project.git.notes();
     let mut repaired = Repaired { version: 1, ..Repaired::default() };
@@ -107,7 +110,8 @@ pub fn repair(project: &Project) -> Result<Repaired> {
         notes.delete_ref()?;
     }
     let known = known_handoffs(project)?;
-    let mut present: BTreeMap<Oid, String> = notes.all()?.into_iter().map(|note| (note.commit, note.text)).collect();
+    let mut present: BTreeMap<Oid, String> =
+        notes.all()?.into_iter().map(|note| (note.commit, note.text)).collect();
     for (commit, handoff) in &known {
         let text = present.remove(commit);
         if text.as_deref().is_some_and(|text| Note::parse(text).is_ok()) {
@@ -131,7 +135,7 @@ pub fn repair(project: &Project) -> Result<Repaired> {
     Ok(repaired)
 }
 
-/// The last handoff each journal has for each commit.
+/// The last handoff of each commit, from the journals.
 fn known_handoffs(project: &Project) -> Result<BTreeMap<Oid, Handoff>> {
     let mut known = BTreeMap::new();
     for folder in project.store.all()? {
@@ -142,7 +146,7 @@ fn known_handoffs(project: &Project) -> Result<BTreeMap<Oid, Handoff>> {
     Ok(known)
 }
 
-/// A journal that cannot be read has nothing to say here; the verbs that need it say so themselves.
+/// An unreadable journal is ignored here. Commands that need it report it.
 fn handoffs_of(folder: &RunFolder) -> Vec<(Oid, Handoff)> {
     let Ok((_, lines)) = journal::read(folder) else { return Vec::new() };
     let noted = lines.into_iter().filter_map(|line| match line.body {
@@ -159,14 +163,16 @@ fn set_aside(project: &Project, commit: &Oid, text: &str) -> Result<String> {
     let folder = project.git.common_dir.join("redgreen/notes-set-aside");
     fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
     for number in 1..=ASIDE_MAX {
-        let name = if number == 1 { format!("{commit}.txt") } else { format!("{commit}-{number}.txt") };
+        let name =
+            if number == 1 { format!("{commit}.txt") } else { format!("{commit}-{number}.txt") };
         let path = folder.join(name);
         match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(mut file) => {
-                file.write_all(text.as_bytes()).with_context(|| format!("write {}", path.display()))?;
+                file.write_all(text.as_bytes())
+                    .with_context(|| format!("write {}", path.display()))?;
                 return Ok(path.display().to_string());
             }
-            // What was set aside before is not written over.
+            // Does not overwrite earlier files.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error).with_context(|| format!("create {}", path.display())),
         }
@@ -175,5 +181,5 @@ fn set_aside(project: &Project, commit: &Oid, text: &str) -> Result<String> {
 }
 
 fn damaged(what: String) -> anyhow::Error {
-    Failure::environment(what).evidence("nothing was done").next(REPAIR).into()
+    Failure::environment(what).evidence("nothing was changed").next(REPAIR).into()
 }

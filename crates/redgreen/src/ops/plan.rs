@@ -1,4 +1,4 @@
-//! `redgreen plan`: the list of a run, edited by its user. The next planning begins with it.
+//! `redgreen plan`: the test list of a run, edited by the user. The next PLAN starts with it.
 
 use anyhow::Result;
 use redgreen_core::names::RunId;
@@ -12,17 +12,17 @@ use crate::engine::{Project, now};
 use crate::failure::Failure;
 use crate::journal::{self, RunFolder, mailbox};
 
-/// The list of a run, to be edited.
+/// The list of a run, to edit.
 #[derive(Clone, Debug)]
 pub struct Draft {
     pub text: String,
-    /// The open items in it.
+    /// Its open items.
     before: Vec<String>,
     folder: RunFolder,
     state: State,
 }
 
-/// What the user made of it.
+/// The result of the edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Edited {
@@ -31,11 +31,11 @@ pub struct Edited {
     pub pending_tests: Vec<String>,
     pub added: Vec<String>,
     pub removed: Vec<String>,
-    /// A process is at work on the run, and takes it up at the next planning.
+    /// A process works on the run, and uses the list in its next PLAN.
     pub at_work: bool,
 }
 
-/// The list as it stands, with what the user edited before and nobody has taken up yet.
+/// The current list, including earlier edits that were not used yet.
 pub fn draft(project: &Project, run: Option<&str>) -> Result<Draft> {
     notes::check(project)?;
     let folder = pick(project, run)?;
@@ -46,7 +46,7 @@ pub fn draft(project: &Project, run: Option<&str>) -> Result<Draft> {
     Ok(Draft { text, before, folder, state })
 }
 
-/// Leaves the edited list for the run; why it cannot be used, otherwise.
+/// Leaves the edited list for the run, or returns why it is not valid.
 pub fn edit(draft: &Draft, text: &str) -> Result<Result<Edited, Unusable>> {
     let known = known(&draft.state);
     let plan = match steer::plan(text, &draft.before, known) {
@@ -64,11 +64,15 @@ pub fn edit(draft: &Draft, text: &str) -> Result<Result<Edited, Unusable>> {
         pending_tests: plan.pending,
         at_work: journal::is_busy(&draft.folder),
     };
-    mailbox::post(&draft.folder, &Message::Plan { text: text.to_owned(), before: draft.before.clone() }, now())?;
+    mailbox::post(
+        &draft.folder,
+        &Message::Plan { text: text.to_owned(), before: draft.before.clone() },
+        now(),
+    )?;
     Ok(Ok(edited))
 }
 
-/// Adds one item to the list of a run that the caller holds.
+/// Adds one item to the list of a run that the caller has locked.
 pub(super) fn add(project: &Project, folder: &RunFolder, state: &State, item: &str) -> Result<()> {
     has_plan(state)?;
     let list = list(project, folder, state)?;
@@ -78,7 +82,7 @@ pub(super) fn add(project: &Project, folder: &RunFolder, state: &State, item: &s
         Ok(text)
     });
     let text = text.map_err(|why| {
-        Failure::usage("this cannot be added to the list")
+        Failure::usage("cannot add this to the list")
             .evidence(why.to_string())
             .next(format!("redgreen resume {} --more \"<another case>\"", folder.id))
     })?;
@@ -89,16 +93,17 @@ fn known(state: &State) -> Known<'_> {
     Known { completed: &state.progress.completed, pending: &state.progress.pending }
 }
 
-/// What planning would begin with now.
+/// The list that the next PLAN would start with.
 fn list(project: &Project, folder: &RunFolder, state: &State) -> Result<String> {
-    let waiting = mailbox::waiting(folder)?.into_iter().rev().find_map(|waiting| match waiting.message {
-        Ok(Message::Plan { text, .. }) => Some(text),
-        Ok(Message::Say { .. }) | Err(_) => None,
-    });
+    let waiting =
+        mailbox::waiting(folder)?.into_iter().rev().find_map(|waiting| match waiting.message {
+            Ok(Message::Plan { text, .. }) => Some(text),
+            Ok(Message::Say { .. } | Message::Pause) | Err(_) => None,
+        });
     if let Some(text) = waiting.or_else(|| state.steering.plan.clone()) {
         return Ok(text);
     }
-    // Before the first planning the file is not this run's.
+    // Before the first PLAN, the file does not belong to this run.
     let committed = match state.progress.handoff {
         Some(_) => project.git.read_file(&state.progress.head.tree, test_list::FILE)?,
         None => None,
@@ -107,7 +112,8 @@ fn list(project: &Project, folder: &RunFolder, state: &State) -> Result<String> 
     Ok(test_list::own(committed.as_deref(), known(state)).text)
 }
 
-/// The tests of a file are its plan; once they are done, the run can go on like any other.
+/// The tests of an input file are its plan. When they are done, the run can continue like any
+/// other.
 fn has_plan(state: &State) -> Result<()> {
     let (id, progress) = (&state.run.id, &state.progress);
     if state.is_over() {
@@ -117,8 +123,8 @@ fn has_plan(state: &State) -> Result<()> {
     if state.run.brief.batch().is_none() || progress.more || is_done {
         return Ok(());
     }
-    Err(Failure::usage(format!("run {id} has no plan to change: its file lists all tests"))
-        .evidence("items can be added once they are done")
+    Err(Failure::usage(format!("run {id} has no plan to edit: its input file lists all tests"))
+        .evidence("you can add items when all tests are done")
         .next(format!("redgreen resume {id}, and when it is done: redgreen resume {id} --more \"<another case>\""))
         .into())
 }

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Written by `redgreen init --hook pre-push`. Git tells one line for each ref that is pushed; `git push --no-verify` leaves
-# this out. A push is stopped when a range is refuted, and goes on when nothing could be found out.
+# Written by `redgreen init --hook pre-push`. Git passes one line for each pushed ref. The push stops
+# if a range is refuted, and continues if it is inconclusive. `git push --no-verify` skips this hook.
 status=0
 while read -r local_ref local_id remote_ref remote_id; do
-    # Nothing is proven of a branch that is deleted.
+    # A deleted branch has nothing to prove.
     case $local_id in *[!0]*) ;; *) continue ;; esac
-    # The remote has nothing yet: the branch against the one that it goes into.
+    # The remote does not have the branch yet: compare it with its target branch.
     case $remote_id in
         *[!0]*) range=$remote_id..$local_id ;;
         *) range=$local_id ;;

@@ -1,4 +1,4 @@
-//! After `approve`: the push of the branch that was merged into, and the page to open a pull request on.
+//! After `approve`: pushes the target branch, and finds the page to open a pull request.
 
 use anyhow::Result;
 use redgreen_core::forge;
@@ -21,22 +21,27 @@ pub struct Way {
     pub pushed: bool,
     /// The command that pushes it.
     pub command: String,
-    /// Where a pull request is opened, for a branch that is not the remote's own.
+    /// The page to open a pull request, if the branch is not the remote's default branch.
     pub pull_request: Option<String>,
 }
 
-/// Before anything is merged: the branch has to have a place to go.
+/// Before the merge: the branch must have an upstream.
 pub fn check(project: &Project, run: Option<&str>) -> Result<()> {
     let target = state_of(&pick(project, run)?)?.run.target;
     match project.git.upstream(&target)? {
         Some(_) => Ok(()),
-        None => Err(Failure::usage(format!("{target} has no upstream branch to push to; nothing was merged"))
-            .next(format!("git push --set-upstream origin {}, then: redgreen approve --push", shell_word(&target)))
-            .into()),
+        None => Err(Failure::usage(format!(
+            "{target} has no upstream branch to push to; nothing was merged"
+        ))
+        .next(format!(
+            "git push --set-upstream origin {}, then: redgreen approve --push",
+            shell_word(&target)
+        ))
+        .into()),
     }
 }
 
-/// The way to the upstream of the branch that a run was merged into, if it has one.
+/// The upstream of the target branch of a run, if it has one.
 pub fn way(project: &Project, stopped: &Stopped) -> Result<Option<Way>> {
     let target = &stopped.state.run.target;
     Ok(project.git.upstream(target)?.map(|upstream| describe(target, &upstream, Sent::No)))
@@ -46,18 +51,21 @@ pub fn way(project: &Project, stopped: &Stopped) -> Result<Option<Way>> {
 pub fn push(project: &Project, stopped: &Stopped) -> Result<Way> {
     let target = &stopped.state.run.target;
     let Some(upstream) = project.git.upstream(target)? else {
-        return Err(Failure::environment(format!("{target} is merged, and has no upstream branch any more"))
-            .next(format!("git push --set-upstream origin {}", shell_word(target)))
-            .into());
+        return Err(Failure::environment(format!(
+            "{target} is merged, but has no upstream branch any more"
+        ))
+        .next(format!("git push --set-upstream origin {}", shell_word(target)))
+        .into());
     };
     match project.git.push(target, &upstream, &project.stop)? {
         Push::Done => Ok(describe(target, &upstream, Sent::Yes)),
         Push::Refused { words } => {
-            let failure = Failure::environment(format!("{target} is merged, and could not be pushed"));
+            let failure =
+                Failure::environment(format!("{target} is merged, but could not be pushed"));
             let command = describe(target, &upstream, Sent::No).command;
             Err(failure
                 .evidence(words)
-                .next(format!("fix that, then: {command}    (or take the merge back: redgreen undo)"))
+                .next(format!("fix it, then run: {command}    (or undo the merge: redgreen undo)"))
                 .into())
         }
     }

@@ -1,4 +1,5 @@
-//! `redgreen reject`: the test of the cycle under way is not what the user wants; it is written anew, with their words.
+//! `redgreen reject`: the user does not want the test of the current cycle. RED writes a new one,
+//! with their reason.
 
 use anyhow::{Context, Result};
 use redgreen_core::steer;
@@ -9,22 +10,29 @@ use crate::engine::{Engine, Observer, Project};
 use crate::failure::Failure;
 use crate::journal::Journal;
 
-pub fn reject(project: &Project, run: Option<&str>, why: &str, observe: Observer<'_>) -> Result<Stopped> {
+pub fn reject(
+    project: &Project,
+    run: Option<&str>,
+    why: &str,
+    observe: Observer<'_>,
+) -> Result<Stopped> {
     notes::check(project)?;
     let folder = pick(project, run)?;
     project.check_run(&folder.id, &format!("reject {}", folder.id))?;
     let id = folder.id.tail();
-    let message = steer::words(why).map_err(|fault| {
-        Failure::usage("a rejected test needs a reason that the agent can use")
-            .evidence(fault.to_string())
+    let message = steer::words(why).map_err(|problem| {
+        Failure::usage("rejecting a test requires a reason for the agent")
+            .evidence(problem.to_string())
             .next(format!("redgreen reject {id} \"<why>\""))
     })?;
-    let (journal, state) = Journal::open(&folder, kill_at(project)?)?;
+    let (journal, state) = Journal::open(&folder, kill_at(&project.environment)?)?;
     let state = state.context("the run's journal is empty")?;
     let Some(to) = state.before_test().map(|waypoint| waypoint.progress.head.commit.clone()) else {
-        return Err(Failure::usage(format!("run {} has no test that could be rejected now", folder.id))
-            .evidence("a test can be rejected from the moment it is accepted until its cycle is done")
-            .next(format!("redgreen why {id}, or go back to any commit: redgreen rollback <commit>"))
+        return Err(Failure::usage(format!("run {} has no test to reject now", folder.id))
+            .evidence("a test can be rejected after it is accepted and before its cycle is done")
+            .next(format!(
+                "redgreen why {id}, or go back to any commit: redgreen rollback <commit>"
+            ))
             .into());
     };
     let mut engine = Engine::reopen(project, folder.clone(), journal, state, None, observe);

@@ -1,4 +1,4 @@
-//! `redgreen report`: what a run came to, from what was kept of it.
+//! `redgreen report`: the result of a run, from its stored files.
 
 mod timeline;
 
@@ -7,16 +7,16 @@ use redgreen_core::brief::Door;
 use redgreen_core::summary;
 
 pub(super) use timeline::attempt;
-pub use timeline::{Step, Timeline, Work};
+pub use timeline::{Step, Timeline};
 
 use super::{Stopped, pick, state_of};
 use crate::engine::{Project, export, seen};
 use crate::private;
 
-/// The summary's file among the artifacts.
+/// The file of the summary among the artifacts.
 const SUMMARY: &str = "tdd-summary.md";
 
-/// Writes the summary beside the other artifacts; the newest word stands.
+/// Writes the summary next to the other artifacts, and replaces an earlier one.
 pub(super) fn keep_summary(project: &Project, stopped: &Stopped) -> Result<()> {
     let seen = seen(project, &stopped.folder, &stopped.state)?;
     let text = summary::markdown(&stopped.state, Some(&stopped.outcome), &seen);
@@ -27,7 +27,7 @@ pub(super) fn keep_summary(project: &Project, stopped: &Stopped) -> Result<()> {
     export(&stopped.folder, &stopped.state)
 }
 
-/// The block that ends the output of a run that began with a file: whoever handed it in reads nothing else.
+/// The last block of the output of a run with an input file, for the program that started it.
 pub fn closing(project: &Project, stopped: &Stopped) -> Result<Option<String>> {
     if stopped.state.run.brief.door == Door::Request {
         return Ok(None);
@@ -36,7 +36,7 @@ pub fn closing(project: &Project, stopped: &Stopped) -> Result<Option<String>> {
     Ok(Some(summary::closing(&stopped.state, &stopped.outcome, &seen)))
 }
 
-/// A run as a whole; without a name, the only one that is open, or the last one.
+/// A whole run. Without a name, the only open one or the last one.
 pub fn report(project: &Project, named: Option<&str>) -> Result<Timeline> {
     let folder = match (named, project.store.latest()) {
         (None, Some(latest)) if project.store.open()?.is_empty() => latest,

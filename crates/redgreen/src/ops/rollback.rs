@@ -1,4 +1,5 @@
-//! `redgreen rollback <commit>`: takes an open run back to one of its accepted commits. What came after is salvaged.
+//! `redgreen rollback <commit>`: returns an open run to one of its accepted commits. Later work is
+//! salvaged.
 
 use anyhow::{Context, Result};
 use redgreen_core::handoff::NOTES_REF;
@@ -15,32 +16,42 @@ use crate::journal::Journal;
 pub fn rollback(project: &Project, commit: &str, observe: Observer<'_>) -> Result<Stopped> {
     notes::check(project)?;
     let git = &project.git;
-    let id = git
-        .resolve(&format!("{commit}^{{commit}}"))?
-        .ok_or_else(|| Failure::usage(format!("there is no commit {commit:?}")).next("redgreen history"))?;
+    let id = git.resolve(&format!("{commit}^{{commit}}"))?.ok_or_else(|| {
+        Failure::usage(format!("there is no commit {commit:?}")).next("redgreen history")
+    })?;
     let text = git.notes().read(&id)?.ok_or_else(|| {
         Failure::usage(format!("{commit} has no handoff note in {NOTES_REF}"))
-            .evidence("a run can go back to a commit of its own only")
+            .evidence("a run can only go back to one of its own commits")
             .next("redgreen history")
     })?;
     let folder = match notes::readable(&id, &text)? {
         Note::Whole(handoff) => project.store.find(&handoff.run.id)?,
         Note::Plain(plain) => run_at(project, &id)?.ok_or_else(|| {
-            Failure::usage(format!("no open run here stood at {commit}, and its handoff note names none"))
-                .evidence(format!("the note lacks `run`; it says {}, cycle {}", plain.phase, plain.cycle_number))
-                .next(format!("to go on from there: git switch -c <name> {commit}, then: redgreen resume"))
+            Failure::usage(format!(
+                "no open run was at {commit}, and its handoff note names no run"
+            ))
+            .evidence(format!(
+                "the note has no `run`; it says {}, cycle {}",
+                plain.phase, plain.cycle_number
+            ))
+            .next(format!(
+                "to continue from there: git switch -c <name> {commit}, then run: redgreen resume"
+            ))
         })?,
     };
     project.check_run(&folder.id, &format!("rollback {id}"))?;
-    let (journal, state) = Journal::open(&folder, kill_at(project)?)?;
+    let (journal, state) = Journal::open(&folder, kill_at(&project.environment)?)?;
     let state = state.context("the run's journal is empty")?;
     if state.is_over() {
         return Err(over(&state).into());
     }
     if !state.trail.iter().any(|waypoint| waypoint.progress.head.commit == id) {
-        return Err(Failure::usage(format!("run {} never stood at {commit}, or was rolled back beyond it", folder.id))
-            .next("redgreen history")
-            .into());
+        return Err(Failure::usage(format!(
+            "run {} was never at {commit}, or was rolled back past it",
+            folder.id
+        ))
+        .next("redgreen history")
+        .into());
     }
     let mut engine = Engine::reopen(project, folder.clone(), journal, state, None, observe);
     let outcome = engine.roll_back(&id).map_err(|error| went_wrong(&folder, error))?;
@@ -54,6 +65,7 @@ fn over(state: &State) -> Failure {
             Failure::usage(format!("run {id} is merged; its commits are part of your history"))
                 .next(format!("git revert -m 1 {commit}"))
         }
-        _ => Failure::usage(format!("run {id} was aborted; its commits are set aside")).next("redgreen salvage"),
+        _ => Failure::usage(format!("run {id} was aborted; its commits are set aside"))
+            .next("redgreen salvage"),
     }
 }

@@ -1,5 +1,7 @@
 //! `redgreen run`: from a request to a branch that waits for a human.
 
+mod checks;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,9 +16,11 @@ use redgreen_core::handoff::{Handoff, RunFacts, TestResult};
 use redgreen_core::mock;
 use redgreen_core::names::{Branch, Label, Oid, RUN_BRANCH_PREFIX, RunBranch};
 use redgreen_core::phase::Phase;
-use redgreen_core::policy::{Policy, dollars};
+use redgreen_core::policy::Policy;
 use redgreen_core::report::{Outcome, Report};
 use redgreen_core::summary;
+
+pub(super) use checks::{check_attempts, check_price};
 
 use super::brief::{Understood, Wish, understand};
 use super::{Stopped, examples, kill_at, notes, notify, report, state_of, team, trust};
@@ -36,31 +40,31 @@ use crate::runner::{self, Suite};
 use crate::trial;
 use crate::view;
 
-const NOTHING_MADE: &str = "nothing was made: no branch, no worktree, no run";
-/// Of a runner's own words, where it could not work.
+const NOTHING_MADE: &str = "nothing was created: no branch, no worktree, no run";
+/// The number of output lines of a runner that failed.
 const WORDS_LINES_MAX: usize = 6;
 
-/// What the user asked for on the command line.
+/// The arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     pub wish: Wish,
-    /// Files every agent is shown, as they were typed.
+    /// Files that every agent gets, as typed.
     pub context: Vec<PathBuf>,
-    /// Where relative paths are meant from; the project's root, if not said.
+    /// The folder for relative paths. By default the root of the project.
     pub here: Option<PathBuf>,
     pub agents: Choice,
     /// A file of withheld examples.
     pub examples: Option<PathBuf>,
-    /// The branch the result is meant for; the one that is checked out, if not named.
+    /// The target branch. By default the checked-out branch.
     pub onto: Option<String>,
-    /// The branch to work on; made up, if not named.
+    /// The branch to work on. By default a generated name.
     pub branch: Option<String>,
-    /// A folder that gets the artifacts, too.
+    /// A folder for copies of the artifacts.
     pub artifacts: Option<PathBuf>,
     pub limits: Limits,
 }
 
-/// Limits from the command line, which win over the settings.
+/// Limits from the command line, which override the settings.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     pub max_retries: Option<u32>,
@@ -69,13 +73,16 @@ pub struct Limits {
     pub budget_tokens: Option<u64>,
     pub budget_usd: Option<f64>,
     pub deadline: Option<f64>,
-    /// No tests are kept from whoever writes the code.
+    /// Turns withheld tests off.
     pub no_withhold: bool,
-    /// The phases to pause after, where they are named.
+    /// The phases to pause after, if given.
     pub pause_after: Option<Vec<Phase>>,
+    /// Attempts at a phase, and how many of them work at the same time.
+    pub attempts: Option<u32>,
+    pub jobs: Option<u32>,
 }
 
-/// A run that can start: everything is checked, nothing is made yet.
+/// A run that can start: everything is checked, nothing is created yet.
 #[derive(Debug)]
 pub struct Ready<'a> {
     project: &'a Project,
@@ -87,27 +94,35 @@ pub struct Ready<'a> {
     base: Oid,
     target: Branch,
     withheld: Option<Vec<Example>>,
-    /// Tests of somebody else's RED.
+    /// Tests of an existing RED.
     tests: Vec<TestFile>,
     kill_at: Option<KillAt>,
 }
 
-/// Checks everything that can be checked before anything is made, then works until the run stops.
+/// Checks everything that can be checked before anything is created, then works until the run
+/// stops.
 pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Result<Stopped> {
     Ready::check(project, request, observe)?.work(observe)
 }
 
 impl<'a> Ready<'a> {
-    pub fn check(project: &'a Project, request: &'a Request, observe: Observer<'_>) -> Result<Self> {
+    pub fn check(
+        project: &'a Project,
+        request: &'a Request,
+        observe: Observer<'_>,
+    ) -> Result<Self> {
         let here = request.here.as_deref().unwrap_or(&project.git.root);
         let Understood { mut brief, unused, examples, tests } =
             understand(project, &request.wish, &request.context, here)?;
         recall(project, &mut brief)?;
         brief.instructions = instructions(project);
         not_used(project, &unused)?.iter().for_each(|remark| observe(Sight::Remark(remark)));
-        let policy =
-            request.limits.over(of_brief(project.file.policy(&project.environment)?, &brief, &project.file))?;
-        let kill_at = kill_at(project)?;
+        let policy = request.limits.over(of_brief(
+            project.file.policy(&project.environment)?,
+            &brief,
+            &project.file,
+        ))?;
+        let kill_at = kill_at(&project.environment)?;
         let suite = runner::suite(&project.git.root, &project.file.test)?;
         other_framework(project, &suite).iter().for_each(|remark| observe(Sight::Remark(remark)));
         let (team, choice, remark) = match mocked(project, &brief, &request.agents, &suite)? {
@@ -116,6 +131,7 @@ impl<'a> Ready<'a> {
         };
         remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
         check_price(&policy, &team, observe).map_err(nothing_made)?;
+        check_attempts(&policy, &team)?;
         let (base, target) = starting_point(project, request)?;
         let withheld = withheld(project, request.examples.as_deref(), &base)?.or(examples);
         project.git.check_version()?;
@@ -125,10 +141,22 @@ impl<'a> Ready<'a> {
         if let Some(branch) = &request.branch {
             check_branch(project, branch)?;
         }
-        Ok(Self { project, request, brief, policy, team, choice, base, target, withheld, tests, kill_at })
+        Ok(Self {
+            project,
+            request,
+            brief,
+            policy,
+            team,
+            choice,
+            base,
+            target,
+            withheld,
+            tests,
+            kill_at,
+        })
     }
 
-    /// Who works, and so who gets what is sent.
+    /// The agents, and so the recipients.
     pub fn team(&self) -> &Team {
         &self.team
     }
@@ -149,13 +177,14 @@ impl<'a> Ready<'a> {
                 keep_export(&folder, &here.join(place))?;
             }
             let (journal, _) = Journal::open(&folder, self.kill_at)?;
-            let engine = Engine::begin(project, folder.clone(), journal, &first, Some(self.team), observe)?;
+            let engine =
+                Engine::begin(project, folder.clone(), journal, &first, Some(self.team), observe)?;
             Ok(engine.with_baseline(baseline))
         });
         let mut engine = match started {
             Ok(engine) => engine,
             Err(error) => {
-                // Nothing has begun; a folder without a story would only confuse.
+                // Nothing started, so an empty folder would only confuse.
                 project.store.forget(&folder).ok();
                 return Err(error);
             }
@@ -163,14 +192,14 @@ impl<'a> Ready<'a> {
         let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
         let stopped = Stopped { outcome, state: engine.state().clone(), folder };
         drop(engine);
-        // It can be rendered again: `redgreen report`.
+        // `redgreen report` can render it again.
         report::keep_summary(project, &stopped).ok();
         notify::waits(project, &stopped, observe);
         Ok(stopped)
     }
 
-    /// What the tests of the start show in the clean room, before anything is made. Where set-up commands bring what the
-    /// tests need, it is found out after them.
+    /// The test results of the start commit in the clean room, before anything is created. With
+    /// setup commands, this happens after them.
     fn baseline(&self, observe: Observer<'_>) -> Result<Option<(Oid, Report)>> {
         let project = self.project;
         if !project.file.worktree.setup.is_empty() {
@@ -185,15 +214,17 @@ impl<'a> Ready<'a> {
             let found = trial::only_there(ground, &tree, &report, timeout)?;
             view::only_there(&found).iter().for_each(|line| observe(Sight::Remark(line)));
         }
-        // Where somebody's RED is committed, its tests are what fails.
-        let is_red = matches!(report.outcome, Outcome::DidNotCompile | Outcome::Failed | Outcome::Errored);
+        // If an existing RED is committed, its tests are the ones that fail.
+        let is_red =
+            matches!(report.outcome, Outcome::DidNotCompile | Outcome::Failed | Outcome::Errored);
         let owed = !self.tests.is_empty() && is_red && self.tests_are_there()?;
         if !report.is_baseline() && !owed {
             let failure = no_baseline(&report, self.policy.red_timeout_ms);
             return Err(match self.brief.door {
                 Door::Task => {
                     let ran = format!("{} ({})", report.command, report.exit);
-                    let block = summary::not_begun(&failure.what, &ran, &report.own_words(WORDS_LINES_MAX));
+                    let block =
+                        summary::not_begun(&failure.what, &ran, &report.own_words(WORDS_LINES_MAX));
                     block.lines().fold(failure, Failure::evidence)
                 }
                 Door::Request | Door::Spec | Door::Design => failure,
@@ -209,7 +240,11 @@ impl<'a> Ready<'a> {
         let tree = project.git.tree_of(&self.base)?;
         let branch = match &self.request.branch {
             Some(branch) => run_branch(branch)?,
-            None => run_branch(&format!("{RUN_BRANCH_PREFIX}{}-{}", self.brief.slug(), folder.id.tail()))?,
+            None => run_branch(&format!(
+                "{RUN_BRANCH_PREFIX}{}-{}",
+                self.brief.slug(),
+                folder.id.tail()
+            ))?,
         };
         is_free(project, &branch)?;
         let run = Run {
@@ -225,12 +260,16 @@ impl<'a> Ready<'a> {
         if self.tests.is_empty() || !self.tests_are_there()? {
             return Ok(Event::Started { run: Box::new(run) });
         }
-        // Somebody's RED is committed: what is missing is GREEN.
+        // An existing RED is committed, so GREEN is next.
         let head = run.base.clone();
-        Ok(Event::Adopted { handoff: Box::new(after_red(&run, &self.tests)), head, run: Box::new(run) })
+        Ok(Event::Adopted {
+            handoff: Box::new(after_red(&run, &self.tests)),
+            head,
+            run: Box::new(run),
+        })
     }
 
-    /// Whether the commit that the run starts from holds the given tests.
+    /// Whether the start commit contains the given tests.
     fn tests_are_there(&self) -> Result<bool> {
         for TestFile { path, content } in &self.tests {
             let there = self.project.git.read_file(&self.base, path)?;
@@ -242,7 +281,7 @@ impl<'a> Ready<'a> {
     }
 }
 
-/// The note that a RED of ours would have left.
+/// The note that our own RED would have left.
 fn after_red(run: &Run, tests: &[TestFile]) -> Handoff {
     let file = tests.first().map(|file| file.path.clone()).unwrap_or_default();
     let current = run.brief.batch().map(|case| TestCase { test_file: file, ..case });
@@ -262,99 +301,89 @@ fn after_red(run: &Run, tests: &[TestFile]) -> Handoff {
     handoff
 }
 
-const MOCKED: &str = "AGENTOS_MOCK_LLM=1: the built-in script works in every phase; no model is asked";
+const MOCKED: &str = "AGENTOS_MOCK_LLM=1: the built-in script runs every phase; no model is called";
 
-/// The built-in script, where the environment asks for it; a script of the user's own is played all the same.
-fn mocked(project: &Project, brief: &Brief, flags: &Choice, suite: &Suite) -> Result<Option<(Team, Choice)>> {
+/// The built-in script, if the environment asks for it. A script of the user takes precedence.
+fn mocked(
+    project: &Project,
+    brief: &Brief,
+    flags: &Choice,
+    suite: &Suite,
+) -> Result<Option<(Team, Choice)>> {
     if !project.environment.mock || flags.script.is_some() {
         return Ok(None);
     }
     if !suite.frameworks().any(|framework| framework.name == "pytest") {
-        return Err(Failure::usage("AGENTOS_MOCK_LLM=1 plays a feature in Python, for pytest")
-            .evidence(format!("the tests here are run by {}", suite.describe()))
+        return Err(Failure::usage("AGENTOS_MOCK_LLM=1 only works with pytest")
+            .evidence(format!("{} runs the tests here", suite.describe()))
             .next("redgreen run --script FILE …, or unset AGENTOS_MOCK_LLM")
             .into());
     }
     trust::check(&project.git.root, &project.environment)?;
     let script = Script::parse("AGENTOS_MOCK_LLM", &mock::script(brief))?;
-    // The run keeps the text of its script, and plays that when it is resumed.
+    // The run stores the text of its script, and uses it when it is resumed.
     let choice = Choice { agent: Some(SCRIPTED.to_owned()), ..Choice::default() };
     Ok(Some((Team::new(Agent::Scripted(script)), choice)))
 }
 
-/// What the settings ask of whoever writes tests and code.
+/// Instructions for agents from the settings.
 fn instructions(project: &Project) -> Instructions {
-    const CONFIGURATIONS: [&str; 5] = ["pytest.ini", ".pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"];
+    const CONFIGURATIONS: [&str; 5] =
+        ["pytest.ini", ".pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini"];
     let root = &project.git.root;
     let texts = CONFIGURATIONS.iter().filter_map(|name| guard::read(root, Path::new(name)).ok());
     let markers: Vec<String> = texts.flat_map(|document| markers(&document.text)).collect();
     Instructions::of(&project.file.red, &project.file.green, &markers)
 }
 
-/// What files say that nobody uses, told before anything starts.
+/// Unused keys in files, reported before anything starts.
 fn not_used(project: &Project, of_brief: &[String]) -> Result<Vec<String>> {
     let mut remarks = Vec::new();
     if !of_brief.is_empty() {
         let keys: Vec<&str> = of_brief.iter().map(|path| path.trim_start_matches("$.")).collect();
-        remarks.push(format!("not used of the file: {}", keys.join(", ")));
+        remarks.push(format!("unused keys in the file: {}", keys.join(", ")));
     }
     for layer in layers(&project.git.root, &project.environment)? {
         if !layer.unused.is_empty() {
-            remarks.push(format!("not used of {}: {}", layer.origin, layer.unused.join(", ")));
+            remarks.push(format!("unused keys in {}: {}", layer.origin, layer.unused.join(", ")));
         }
     }
     Ok(remarks)
 }
 
-/// Whether the settings name another framework than the one the tests are run by.
+/// Whether the settings name another framework than the one that runs the tests.
 fn other_framework(project: &Project, suite: &Suite) -> Option<String> {
     let wanted = project.file.red.framework.as_deref()?;
     let found = suite.frameworks().any(|framework| framework.name.eq_ignore_ascii_case(wanted));
-    (!found).then(|| format!("the settings ask for tests for {wanted}; the tests here are run by {}", suite.describe()))
+    (!found).then(|| {
+        format!("the settings require tests for {wanted}; {} runs the tests here", suite.describe())
+    })
 }
 
-/// Whether a budget in dollars can be kept. A model without a known price is refused: a limit that cannot be kept is no
-/// limit. Other agents tell their price themselves, or do not, which nobody knows before their turn.
-pub(super) fn check_price(policy: &Policy, team: &Team, observe: Observer<'_>) -> Result<()> {
-    let Some(limit) = policy.budget.microdollars else { return Ok(()) };
-    if let Some(model) = team.unpriced() {
-        return Err(Failure::environment(format!(
-            "--budget-usd needs a price, and that of the model {model:?} is not known"
-        ))
-        .evidence(format!("yours goes into redgreen.toml: [model.prices.{model:?}] with input and output"))
-        .next("redgreen run --budget-tokens N …, to limit tokens instead of dollars")
-        .into());
-    }
-    let untold = team.untold_prices();
-    if !untold.is_empty() {
-        let remark = format!(
-            "{} may not tell what a turn costs: the budget of {} limits only the costs that are known; --budget-tokens N or \
-             --deadline SECONDS limits all turns",
-            untold.join(" and "),
-            dollars(limit)
-        );
-        observe(Sight::Remark(&remark));
-    }
-    Ok(())
-}
-
-/// Why no run can start from what the tests show.
+/// Why no run can start from these test results.
 fn no_baseline(report: &Report, limit_ms: u64) -> Failure {
     let what = match report.outcome {
-        Outcome::TimedOut => format!("the tests were not done after {} s, the limit timeout.red", limit_ms / 1000),
-        Outcome::UsageError => "the test runner refused to start".to_owned(),
-        Outcome::Crashed => "the tests did not come to their end".to_owned(),
+        Outcome::TimedOut => {
+            format!("the tests did not finish within {} s (timeout.red)", limit_ms / 1000)
+        }
+        Outcome::UsageError => "the test runner could not start".to_owned(),
+        Outcome::Crashed => "the test run ended early".to_owned(),
         Outcome::DidNotCompile => "the tests do not load".to_owned(),
-        Outcome::Failed | Outcome::Errored | Outcome::Passed | Outcome::Skipped | Outcome::NoTests => {
-            "the tests fail before any work, and their exit code is all there is to see".to_owned()
+        Outcome::Failed
+        | Outcome::Errored
+        | Outcome::Passed
+        | Outcome::Skipped
+        | Outcome::NoTests => {
+            "the tests fail before any change, and report only an exit code".to_owned()
         }
     };
-    let failure = Failure::environment(what).evidence(format!("ran {} ({})", report.command, report.exit));
+    let failure =
+        Failure::environment(what).evidence(format!("ran {} ({})", report.command, report.exit));
     let failure = report.own_words(WORDS_LINES_MAX).into_iter().fold(failure, Failure::evidence);
-    failure.evidence(NOTHING_MADE).next("correct that; redgreen doctor checks it")
+    failure.evidence(NOTHING_MADE).next("fix it, then check with: redgreen doctor")
 }
 
-/// The same where the tests could not even be run.
+/// The same if the tests could not run at all.
 fn nothing_made(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<Failure>() {
         Ok(failure) => failure.evidence(NOTHING_MADE).into(),
@@ -362,13 +391,15 @@ fn nothing_made(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// What the sessions that a task goes on from were called by the agents themselves.
+/// The agents' own names of the conversations that a task continues.
 fn recall(project: &Project, brief: &mut Brief) -> Result<()> {
-    let Some(execution) = brief.execution.as_mut().filter(|execution| !execution.resume_from.is_empty()) else {
+    let Some(execution) =
+        brief.execution.as_mut().filter(|execution| !execution.resume_from.is_empty())
+    else {
         return Ok(());
     };
     for folder in project.store.all()?.iter().rev() {
-        // A run that cannot be read is none to go on from.
+        // An unreadable run cannot be continued.
         let Ok(state) = state_of(folder) else { continue };
         let id = state.run.brief.execution.and_then(|earlier| earlier.id);
         if let Some(id) = id.filter(|id| execution.resume_from.contains(id)) {
@@ -378,23 +409,28 @@ fn recall(project: &Project, brief: &mut Brief) -> Result<()> {
     Ok(())
 }
 
-/// A task may want an agent that is a program of its own; whoever is named works all the same.
+/// A task may require an external agent. A named agent is used anyway.
 fn for_method(project: &Project, brief: &Brief, flags: &Choice) -> Result<Choice> {
-    let wanted = brief.execution.as_ref().is_some_and(|execution| execution.method == ExecutionMethod::Cli);
-    let named = flags.clone().or(Choice::configured(&project.file, &project.environment, &project.git.root));
+    let wanted =
+        brief.execution.as_ref().is_some_and(|execution| execution.method == ExecutionMethod::Cli);
+    let named = flags.clone().or(Choice::configured(
+        &project.file,
+        &project.environment,
+        &project.git.root,
+    ));
     if !wanted || named != Choice::default() {
         return Ok(flags.clone());
     }
     match presence::first(&project.environment)? {
         Some(name) => Ok(Choice { agent: Some(name.to_owned()), ..flags.clone() }),
-        None => Err(Failure::usage("the task wants an agent that is a program of its own, and none was found")
+        None => Err(Failure::usage("the task requires an external agent, and none was found")
             .evidence("its meta.execution_config.method is \"cli\"")
             .next("log in to one (redgreen agents), or name another: redgreen run --agent <name> …")
             .into()),
     }
 }
 
-/// The limits a file asks for itself, and those that its kind has where nobody says anything.
+/// The limits in the file, and the defaults for its kind.
 pub(super) fn of_brief(mut policy: Policy, brief: &Brief, file: &File) -> Policy {
     const SPEC_ITERATIONS: u32 = 20;
     const TASK_ITERATIONS: u32 = 3;
@@ -411,10 +447,10 @@ pub(super) fn of_brief(mut policy: Policy, brief: &Brief, file: &File) -> Policy
     policy
 }
 
-/// What to say about a run that could not go on for a reason outside.
+/// The error of a run that could not continue for an external reason.
 pub(super) fn went_wrong(folder: &RunFolder, error: anyhow::Error) -> anyhow::Error {
     let resume = format!("redgreen resume {}", folder.id);
-    let next = format!("fix that, then: {resume}");
+    let next = format!("fix it, then run: {resume}");
     match error.downcast::<Failure>() {
         Ok(failure) => match failure.next.clone() {
             None => failure.next(next).into(),
@@ -424,7 +460,8 @@ pub(super) fn went_wrong(folder: &RunFolder, error: anyhow::Error) -> anyhow::Er
         Err(error) if error.is::<Interrupted>() => error,
         Err(error) => {
             let what = format!("run {} stopped: {error:#}", folder.id);
-            let failure = Failure::environment(&what).evidence("nothing is lost, and your checkout is as it was");
+            let failure = Failure::environment(&what)
+                .evidence("nothing is lost, and your checkout is unchanged");
             // Git does not always say why it could not write.
             match full_disk(folder).filter(|reason| !what.contains(reason)) {
                 Some(reason) => failure.evidence(format!("the disk: {reason}")).next(next).into(),
@@ -434,29 +471,38 @@ pub(super) fn went_wrong(folder: &RunFolder, error: anyhow::Error) -> anyhow::Er
     }
 }
 
-/// The system's words for it when there is no room for another few files.
+/// The system's message if the disk is full.
 fn full_disk(folder: &RunFolder) -> Option<String> {
     const ROOM_BYTES: &[u8] = &[0; 64 << 10];
-    let written = tempfile::tempfile_in(&folder.path).and_then(|mut file| file.write_all(ROOM_BYTES));
+    let written =
+        tempfile::tempfile_in(&folder.path).and_then(|mut file| file.write_all(ROOM_BYTES));
     let words = written.err()?.to_string();
     Some(words.split(" (os error").next().unwrap_or_default().to_owned())
 }
 
-/// Who works in the run, for whoever resumes it.
+/// Stores the agents of the run, for resume.
 pub(super) fn keep_agents(folder: &RunFolder, team: &Team, choice: &Choice) -> Result<()> {
     if let Some(script) = team.script() {
         keep(folder, &folder.script(), script.text())?;
     }
-    keep(folder, &folder.choice(), &serde_json::to_string(choice).context("write the agents' names as JSON")?)
+    keep(
+        folder,
+        &folder.choice(),
+        &serde_json::to_string(choice).context("write the agents' names as JSON")?,
+    )
 }
 
-/// They stay with the run: neither the repository nor the worktree ever holds them.
+/// Stored with the run: neither the repository nor the worktree ever contains them.
 pub(super) fn keep_examples(folder: &RunFolder, withheld: Option<&[Example]>) -> Result<()> {
     let Some(withheld) = withheld else { return Ok(()) };
-    keep(folder, &folder.examples(), &serde_json::to_string(withheld).context("write examples as JSON")?)
+    keep(
+        folder,
+        &folder.examples(),
+        &serde_json::to_string(withheld).context("write examples as JSON")?,
+    )
 }
 
-/// A reader, and a run that is resumed, sees the old file or the new one.
+/// A reader, and a resumed run, sees either the old or the new file.
 fn keep(folder: &RunFolder, path: &Path, text: &str) -> Result<()> {
     let act = || format!("write {}", path.display());
     let mut part = tempfile::NamedTempFile::new_in(&folder.path).with_context(act)?;
@@ -465,16 +511,23 @@ fn keep(folder: &RunFolder, path: &Path, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The examples of a file that no agent's worktree holds.
-pub(super) fn withheld(project: &Project, path: Option<&Path>, base: &str) -> Result<Option<Vec<Example>>> {
+/// Withheld examples from a file that no agent's worktree contains.
+pub(super) fn withheld(
+    project: &Project,
+    path: Option<&Path>,
+    base: &str,
+) -> Result<Option<Vec<Example>>> {
     let (Some(path), git) = (path, &project.git) else { return Ok(None) };
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let inside = real.strip_prefix(&git.root).ok().and_then(Path::to_str);
     match inside.map(|inside| git.read_file(base, inside)).transpose()?.flatten() {
         None => examples::read(path).map(Some),
-        Some(_) => Err(Failure::usage(format!("{} is part of the repository, where agents see it", path.display()))
-            .next("keep withheld examples outside the repository")
-            .into()),
+        Some(_) => Err(Failure::usage(format!(
+            "{} is inside the repository, where agents can read it",
+            path.display()
+        ))
+        .next("keep withheld examples outside the repository")
+        .into()),
     }
 }
 
@@ -496,6 +549,8 @@ impl Limits {
         if let Some(phases) = &self.pause_after {
             policy.pause_after.clone_from(phases);
         }
+        policy.attempts.number = self.attempts.unwrap_or(policy.attempts.number);
+        policy.attempts.jobs = self.jobs.or(policy.attempts.jobs);
         policy.withhold &= !self.no_withhold;
         if self.budget_tokens.is_some() {
             policy.budget.tokens = self.budget_tokens;
@@ -510,40 +565,43 @@ impl Limits {
     }
 }
 
-/// The commit to start from and the branch the result is meant for.
+/// The start commit and the target branch.
 fn starting_point(project: &Project, request: &Request) -> Result<(Oid, Branch)> {
     let Head { commit, branch } = project.git.head()?;
     match (&request.onto, branch) {
         (Some(onto), _) => match project.git.read_ref(&format!("refs/heads/{onto}"))? {
             Some(tip) => Ok((tip, target_branch(onto)?)),
-            None => Err(Failure::usage(format!("there is no branch {onto:?} to develop for"))
+            None => Err(Failure::usage(format!("target branch {onto:?} does not exist"))
                 .next("git branch --list")
                 .into()),
         },
         (None, Some(branch)) => Ok((commit, target_branch(&branch)?)),
-        (None, None) => Err(Failure::environment(format!("HEAD is detached at {}", short(&commit)))
-            .evidence("redgreen has to know the branch that the result is meant for")
-            .next("git switch -c <name>, or name a branch: redgreen run --onto <branch> …")
-            .into()),
+        (None, None) => {
+            Err(Failure::environment(format!("HEAD is detached at {}", short(&commit)))
+                .evidence("redgreen needs to know the target branch")
+                .next("git switch -c <name>, or name a branch: redgreen run --onto <branch> …")
+                .into())
+        }
     }
 }
 
 fn check_branch(project: &Project, branch: &str) -> Result<()> {
     if !project.git.is_branch_name(branch)? {
-        return Err(Failure::usage(format!("{branch:?} cannot be the name of a branch"))
+        return Err(Failure::usage(format!("{branch:?} is not a valid branch name"))
             .next("redgreen run --branch <another name> …")
             .into());
     }
     if project.git.branch_exists(branch)? {
-        return Err(Failure::usage(format!("the branch {branch:?} exists already"))
-            .next("redgreen run --branch <another name> …, or leave --branch away")
+        return Err(Failure::usage(format!("the branch {branch:?} already exists"))
+            .next("redgreen run --branch <another name> …, or omit --branch")
             .into());
     }
     is_free(project, branch)?;
     run_branch(branch).map(drop)
 }
 
-/// Runs write to branches below `redgreen/` only, so that no note or journal can name one of the user's.
+/// Runs write only to branches below `redgreen/`, so that no note or journal can name a branch of
+/// the user.
 pub(super) fn run_branch(name: &str) -> Result<RunBranch> {
     RunBranch::parse(name).map_err(|invalid| {
         Failure::usage(invalid.to_string())
@@ -561,7 +619,7 @@ pub(super) fn target_branch(name: &str) -> Result<Branch> {
     })
 }
 
-/// Git keeps branches as files in folders: `a` and `a/b` cannot both be.
+/// Git stores branches as files in folders, so `a` and `a/b` cannot both exist.
 fn is_free(project: &Project, branch: &str) -> Result<()> {
     let above = branch.match_indices('/').filter_map(|(at, _)| branch.get(..at));
     let above = above.map(|name| format!("refs/heads/{name}")).collect::<Vec<_>>();
@@ -574,9 +632,11 @@ fn is_free(project: &Project, branch: &str) -> Result<()> {
         None => Ok(()),
         Some(name) => {
             let name = name.trim_start_matches("refs/heads/");
-            Err(Failure::usage(format!("there can be no branch {branch:?} beside the branch {name:?}"))
-                .next("redgreen run --branch <another name> …")
-                .into())
+            Err(Failure::usage(format!(
+                "cannot create the branch {branch:?}: it conflicts with the branch {name:?}"
+            ))
+            .next("redgreen run --branch <another name> …")
+            .into())
         }
     }
 }
@@ -593,10 +653,14 @@ mod tests {
 
     #[test]
     fn a_run_that_stopped_for_a_reason_outside_says_how_it_goes_on() {
-        let folder = RunFolder { id: RunId::parse("20260102-030405-abcd").unwrap(), path: PathBuf::new() };
+        let folder =
+            RunFolder { id: RunId::parse("20260102-030405-abcd").unwrap(), path: PathBuf::new() };
         for (next, told) in [
-            (None, "fix that, then: redgreen resume 20260102-030405-abcd"),
-            (Some("pip install pytest"), "pip install pytest; then: redgreen resume 20260102-030405-abcd"),
+            (None, "fix it, then run: redgreen resume 20260102-030405-abcd"),
+            (
+                Some("pip install pytest"),
+                "pip install pytest; then: redgreen resume 20260102-030405-abcd",
+            ),
             (Some("redgreen repair-notes"), "redgreen repair-notes"),
         ] {
             let failure = Failure::environment("it does not run");

@@ -1,4 +1,4 @@
-//! `redgreen salvage`: what was set aside before something was taken back, and the way to get it.
+//! `redgreen salvage`: work that was saved before it was removed, and how to restore it.
 
 use anyhow::{Context, Result};
 use redgreen_core::names::{Branch, Oid, RunId, SalvageName};
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::git::Salvage;
 use crate::journal;
 
-/// The most of a diff that is shown.
+/// The size limit of a diff.
 const DIFF_BYTES_MAX: usize = 16 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,7 +22,7 @@ pub struct Salvages {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
-    /// What to name it by: `<run>/<number>-<why>`.
+    /// Its name: `<run>/<number>-<why>`.
     pub name: SalvageName,
     pub commit: Oid,
     /// Seconds since 1970.
@@ -35,13 +35,13 @@ pub fn list(project: &Project) -> Result<Salvages> {
     Ok(Salvages { version: 1, salvages })
 }
 
-/// What one piece of kept work changes.
+/// The changes of one salvage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Changes {
     pub version: u32,
     pub salvage: Item,
-    /// What its run was asked for, where that is known here.
+    /// The request of its run, if it is known here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
     /// The commit it is compared with.
@@ -60,30 +60,39 @@ pub struct Lines {
     pub removed: Option<u64>,
 }
 
-/// Whether the changes are given line by line.
+/// Whether to include a line-by-line diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     Files,
     Diff,
 }
 
-/// What it changes, compared with the commit that the run started from. Where that is not known any more, with the
-/// accepted commit that it lies on.
+/// Its changes, compared with the start commit of the run. If that is unknown, with the accepted
+/// commit below it.
 pub fn changes(project: &Project, name: &str, detail: Detail) -> Result<Changes> {
     let item = find(project, name)?;
     let git = &project.git;
     let run = item.name.split('/').next().unwrap_or_default();
-    let known = RunId::parse(run).ok().and_then(|run| journal::read(&project.store.named(&run)).ok());
+    let known =
+        RunId::parse(run).ok().and_then(|run| journal::read(&project.store.named(&run)).ok());
     let (started, request) = match known.and_then(|(state, _)| Some(state?.run)) {
         Some(run) => (Some(run.base.commit), Some(run.brief.request)),
         None => (None, None),
     };
-    let base = match started.map(|commit| git.resolve(&format!("{commit}^{{commit}}"))).transpose()?.flatten() {
+    let base = match started
+        .map(|commit| git.resolve(&format!("{commit}^{{commit}}")))
+        .transpose()?
+        .flatten()
+    {
         Some(commit) => commit,
-        None => git.resolve(&format!("{}^", item.commit))?.with_context(|| format!("{} has no parent", item.commit))?,
+        None => git
+            .resolve(&format!("{}^", item.commit))?
+            .with_context(|| format!("{} has no parent", item.commit))?,
     };
     let stats = git.diff_stat(&base, &item.commit)?.into_iter();
-    let files = stats.map(|stat| Lines { path: stat.path, added: stat.added, removed: stat.removed }).collect();
+    let files = stats
+        .map(|stat| Lines { path: stat.path, added: stat.added, removed: stat.removed })
+        .collect();
     let diff = match detail {
         Detail::Files => None,
         Detail::Diff => Some(git.diff_text(&base, &item.commit, DIFF_BYTES_MAX)?),
@@ -93,7 +102,7 @@ pub fn changes(project: &Project, name: &str, detail: Detail) -> Result<Changes>
     Ok(Changes { version: 1, salvage: item, request, base, files, diff, diff_cut })
 }
 
-/// Makes a branch of it. The checkout is not touched.
+/// Creates a branch from it. The checkout does not change.
 pub fn restore(project: &Project, name: &str, branch: Option<&str>) -> Result<(Item, Branch)> {
     let item = find(project, name)?;
     let branch = branch.map_or_else(|| format!("salvage/{}", item.name), str::to_owned);
@@ -105,14 +114,14 @@ pub fn restore(project: &Project, name: &str, branch: Option<&str>) -> Result<(I
     Ok((item, branch))
 }
 
-/// Lets go of it for good.
+/// Deletes it permanently.
 pub fn drop(project: &Project, name: &str) -> Result<Item> {
     let item = find(project, name)?;
     project.git.salvage_drop(&item.name)?;
     Ok(item)
 }
 
-/// By its name, or by a part of it that only one has.
+/// Finds it by name, or by a unique part of the name.
 fn find(project: &Project, name: &str) -> Result<Item> {
     let all = list(project)?.salvages;
     if let Some(exact) = all.iter().find(|item| item.name == name) {
@@ -121,10 +130,12 @@ fn find(project: &Project, name: &str) -> Result<Item> {
     let mut matching = all.into_iter().filter(|item| item.name.contains(name));
     match (matching.next(), matching.next()) {
         (Some(only), None) if !name.is_empty() => Ok(only),
-        (Some(_), _) => {
-            Err(Failure::usage(format!("{name:?} stands for several salvages")).next("redgreen salvage").into())
-        }
-        (None, _) => Err(Failure::usage(format!("there is no salvage {name:?}")).next("redgreen salvage").into()),
+        (Some(_), _) => Err(Failure::usage(format!("{name:?} matches several salvages"))
+            .next("redgreen salvage")
+            .into()),
+        (None, _) => Err(Failure::usage(format!("there is no salvage {name:?}"))
+            .next("redgreen salvage")
+            .into()),
     }
 }
 

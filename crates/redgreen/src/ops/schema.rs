@@ -1,13 +1,13 @@
-//! `redgreen schema`: the JSON Schemas of what goes in and what comes out.
+//! `redgreen schema`: the JSON Schemas of input files and output.
 
 /// Each by its name.
 pub const SCHEMAS: &[(&str, &str)] = &[
-    ("spec", include_str!("../../../../docs/schema/spec.json")),
-    ("task", include_str!("../../../../docs/schema/task.json")),
-    ("handoff", include_str!("../../../../docs/schema/handoff.json")),
-    ("event", include_str!("../../../../docs/schema/event.json")),
-    ("verdict", include_str!("../../../../docs/schema/verdict.json")),
-    ("config", include_str!("../../../../docs/schema/config.json")),
+    ("spec", include_str!("../../schema/spec.json")),
+    ("task", include_str!("../../schema/task.json")),
+    ("handoff", include_str!("../../schema/handoff.json")),
+    ("event", include_str!("../../schema/event.json")),
+    ("verdict", include_str!("../../schema/verdict.json")),
+    ("config", include_str!("../../schema/config.json")),
 ];
 
 pub fn schema(name: &str) -> Option<&'static str> {

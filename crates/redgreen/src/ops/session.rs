@@ -1,5 +1,6 @@
-//! `redgreen session`: test-driven development on the user's own checkout, where somebody else edits. The judge is the one
-//! of `redgreen judge`; the user's index, stash and branches are read only, unless a commit is asked for.
+//! `redgreen session`: TDD in the user's own checkout, edited by anyone. The judge is the same as
+//! in `redgreen judge`. The user's index, stash and branches are only read, unless a commit is
+//! requested.
 
 pub mod store;
 
@@ -7,12 +8,15 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::Result;
-use redgreen_core::change::{Change, ChangedPath, Class};
+use redgreen_core::change::{self, Change, ChangedPath, Class};
+use redgreen_core::framework::{self, FRAMEWORKS};
 use redgreen_core::names::{Oid, RunId};
 use redgreen_core::note::{Plain, PlainTest};
 use redgreen_core::phase::{JudgedPhase, Phase};
 use redgreen_core::session::rules::{self, FileChange, New};
-use redgreen_core::session::{Dispute, Ruled, Session, Stage, Standing, Step, Touched, claim, cut, otherwise};
+use redgreen_core::session::{
+    Dispute, Ruled, Session, Stage, Standing, Step, Touched, claim, cut, otherwise,
+};
 use redgreen_core::syntax::SOURCE_BYTES_MAX;
 use redgreen_core::text::shell_word;
 use redgreen_core::verdict::{Code as Why, Decision, Reason};
@@ -27,10 +31,12 @@ use crate::journal;
 use crate::{runner, trial};
 use store::{Found, Held, Store};
 
-/// The last verdict, whole, beside the record.
+/// The complete last verdict, next to the record.
 pub const VERDICT: &str = "verdict.json";
+/// Files that are searched for a disputed test.
+const SEARCHED_MAX: usize = 500;
 
-/// Where a session stands: the published JSON, version 1.
+/// The state of a session: the published JSON, version 1.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
@@ -38,13 +44,13 @@ pub struct Status {
     pub id: RunId,
     pub brief: String,
     pub cycle: u32,
-    /// What the next step most likely is.
+    /// The most likely next phase.
     pub phase: Phase,
     pub stage: Stage,
     pub standing: String,
-    /// Files that differ from the tree accepted last.
+    /// Files that differ from the last accepted tree.
     pub changed: Vec<String>,
-    /// What is wrong with them already, whatever the tests show.
+    /// Problems that are visible without running tests.
     pub objections: Vec<Reason>,
     pub accepted: Oid,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,17 +60,17 @@ pub struct Status {
     pub next: String,
 }
 
-/// The answer to a check: the verdict as `redgreen judge` gives it, and where the session stands now.
+/// The result of a check: the verdict as in `redgreen judge`, and the state of the session.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checked {
-    /// That of the verdict, where there is one.
+    /// The version of the verdict, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
-    /// Absent where nothing changed since the last accepted verdict, or a human has to decide first.
+    /// Absent if nothing changed since the last accepted verdict, or if a human must decide first.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Judgement>,
-    /// The commit that was made of it.
+    /// The commit, if one was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<Oid>,
     pub session: Status,
@@ -80,26 +86,26 @@ impl Checked {
     }
 }
 
-/// What is asked of a check.
+/// The arguments of a check.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ask<'a> {
-    /// Commit what is accepted, with this subject or one of our own.
+    /// Commit an accepted step, with this subject or a default one.
     pub commit: Option<&'a str>,
     pub explain: bool,
 }
 
-/// What became of an undo.
+/// The result of an undo.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Undone {
     pub version: u32,
     pub phase: JudgedPhase,
-    /// What to type to put the files back, where they differ.
+    /// The command that restores the files, if they differ.
     pub files: Option<String>,
     pub session: Status,
 }
 
-/// What a session leaves.
+/// The result of a session.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ended {
@@ -108,16 +114,16 @@ pub struct Ended {
     pub standing: String,
     pub steps: Vec<Step>,
     pub changed: Vec<String>,
-    /// Where the tree accepted last is kept, if the checkout holds another one.
+    /// The salvage of the last accepted tree, if the checkout has another one.
     pub salvage: Option<String>,
 }
 
-/// What a human decides about a dispute.
+/// A human's decision about a dispute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// The test stands.
+    /// Keep the test.
     Keep,
-    /// The test is wrong: the session goes back to before its RED, and the test may be changed.
+    /// The test is wrong: the session goes back to before its RED, and the test may change.
     Drop,
 }
 
@@ -127,22 +133,27 @@ pub fn start(project: &Project, brief: &str) -> Result<Status> {
     match store.read()? {
         Found::Nothing => {}
         Found::Session(session) => {
-            return Err(Failure::usage(format!("session {} is open in this checkout already", session.id))
-                .evidence(session.brief.lines().next().unwrap_or_default())
-                .next("redgreen session status")
-                .into());
+            return Err(Failure::usage(format!(
+                "session {} is already open in this checkout",
+                session.id
+            ))
+            .evidence(session.brief.lines().next().unwrap_or_default())
+            .next("redgreen session status")
+            .into());
         }
         Found::RecordGone => return Err(store::record_gone().into()),
     }
     let git = &project.git;
     let head = git.mark("HEAD")?;
-    let frameworks: Vec<String> =
-        runner::suite(&git.root, &project.file.test)?.frameworks().map(|framework| framework.name.to_owned()).collect();
+    let frameworks: Vec<String> = runner::suite(&git.root, &project.file.test)?
+        .frameworks()
+        .map(|framework| framework.name.to_owned())
+        .collect();
     let tree = store.tree(git, &head.tree)?;
     let at = now();
     let mut session = Session::begin(journal::new_id(at)?, brief, tree, frameworks);
     store.write(&held, &mut session)?;
-    store.keep(git, &session.accepted, &format!("session {} begins", session.id), at)?;
+    store.keep(git, &session.accepted, &format!("session {} started", session.id), at)?;
     status_of(project, &store, &session)
 }
 
@@ -151,7 +162,7 @@ pub fn status(project: &Project) -> Result<Status> {
     status_of(project, &store, &store.session()?)
 }
 
-/// The session of the checkout, for who changes it. Where there is none, nothing is written.
+/// The session of the checkout, locked for changes. Writes nothing if there is none.
 fn opened(project: &Project) -> Result<(Store, Held, Session)> {
     let store = Store::of(&project.git, &project.environment)?;
     store.session()?;
@@ -162,7 +173,12 @@ fn opened(project: &Project) -> Result<(Store, Held, Session)> {
 
 fn status_of(project: &Project, store: &Store, session: &Session) -> Result<Status> {
     let tree = store.tree(&project.git, &session.accepted)?;
-    let changed = project.git.diff(&session.accepted, &tree)?.into_iter().map(|changed| changed.path).collect();
+    let changed = project
+        .git
+        .diff(&session.accepted, &tree)?
+        .into_iter()
+        .map(|changed| changed.path)
+        .collect();
     let objections = objections(&project.git, session, &tree)?;
     Ok(Status {
         version: 1,
@@ -190,14 +206,17 @@ fn standing_words(standing: Standing) -> &'static str {
     }
 }
 
-/// What the judge holds against the changed files as a fact.
+/// Reasons against the changed files that follow without running tests.
 pub fn objections(git: &Git, session: &Session, tree: &Oid) -> Result<Vec<Reason>> {
     let changed = git.diff(&session.accepted, tree)?;
     let frameworks = rules::frameworks(&session.frameworks);
     let looked_at: Vec<&str> = changed.iter().map(|changed| changed.path.as_str()).collect();
     let texts = both_texts(git, &session.accepted, tree, &looked_at)?;
     let files = if looked_at.iter().any(|path| rules::needs_paths(path)) {
-        git.tree_files(&session.accepted)?.iter().filter_map(|file| Some(file.path.to_str()?.to_owned())).collect()
+        git.tree_files(&session.accepted)?
+            .iter()
+            .filter_map(|file| Some(file.path.to_str()?.to_owned()))
+            .collect()
     } else {
         Vec::new()
     };
@@ -226,31 +245,37 @@ pub fn objections(git: &Git, session: &Session, tree: &Oid) -> Result<Vec<Reason
 
 type Texts = (Option<String>, Option<String>);
 
-/// Files in two trees, where they are text of a size that is read.
+/// Files in two trees, if they are text of limited size.
 fn both_texts(git: &Git, old: &str, new: &str, paths: &[&str]) -> Result<Vec<Texts>> {
-    let asked: Vec<(&str, &str)> = paths.iter().flat_map(|path| [(old, *path), (new, *path)]).collect();
-    let mut texts = git.read_texts(&asked)?.into_iter().map(|text| text.filter(|text| text.len() <= SOURCE_BYTES_MAX));
+    let asked: Vec<(&str, &str)> =
+        paths.iter().flat_map(|path| [(old, *path), (new, *path)]).collect();
+    let mut texts = git
+        .read_texts(&asked)?
+        .into_iter()
+        .map(|text| text.filter(|text| text.len() <= SOURCE_BYTES_MAX));
     Ok(paths.iter().map(|_| (texts.next().flatten(), texts.next().flatten())).collect())
 }
 
-/// What the candidate touches, as RED sees it.
+/// What the candidate changes, from the view of RED.
 fn touched(project: &Project, old: &Oid, new: &Oid) -> Result<Touched> {
     let git = &project.git;
     let suite = runner::suite(&git.root, &project.file.test)?;
     let frameworks: Vec<_> = suite.frameworks().collect();
     let Change { paths } = trial::change(git, Phase::Red, old, new, &frameworks)?;
     let is_read = |changed: &&ChangedPath| matches!(changed.class, Class::Test | Class::Mixed);
-    let read: Vec<&str> = paths.iter().filter(is_read).map(|changed| changed.path.as_str()).collect();
+    let read: Vec<&str> =
+        paths.iter().filter(is_read).map(|changed| changed.path.as_str()).collect();
     let mut texts = both_texts(git, old, new, &read)?.into_iter();
     let mut all = Touched::default();
     for changed in &paths {
-        let (before, after) = if is_read(&changed) { texts.next().unwrap_or_default() } else { (None, None) };
+        let (before, after) =
+            if is_read(&changed) { texts.next().unwrap_or_default() } else { (None, None) };
         all = all.and(rules::touched(changed, before.as_deref(), after.as_deref()));
     }
     Ok(all)
 }
 
-/// Judges the files of the checkout as they are.
+/// Judges the current files of the checkout.
 pub fn check(project: &Project, ask: Ask<'_>) -> Result<Checked> {
     let (store, held, mut session) = opened(project)?;
     let git = &project.git;
@@ -266,13 +291,14 @@ pub fn check(project: &Project, ask: Ask<'_>) -> Result<Checked> {
     let mut judgement = None;
     if tree != session.accepted {
         let judged = judge_tree(project, &session, &tree, ask.explain)?;
-        let codes: Vec<String> = judged.reasons.iter().map(|told| told.reason.code.as_str().to_owned()).collect();
+        let codes: Vec<String> =
+            judged.reasons.iter().map(|told| told.reason.code.as_str().to_owned()).collect();
         let at = now();
         if judged.verdict == Decision::Accepted {
             store.keep(git, &tree, &format!("{} accepted", judged.phase), at)?;
         }
         let ruled = Ruled { phase: judged.phase, decision: judged.verdict, codes, tree };
-        session.apply(ruled, &judged.targets, at);
+        session.apply(ruled, &judged.asked_for(), at);
         store.write(&held, &mut session)?;
         store.put(VERDICT, &serde_json::to_vec(&judged)?)?;
         judgement = Some(judged);
@@ -286,8 +312,13 @@ pub fn check(project: &Project, ask: Ask<'_>) -> Result<Checked> {
     Ok(Checked { version, judgement, commit, session: status_of(project, &store, &session)? })
 }
 
-/// The verdict on a tree, as what it turns out to be.
-fn judge_tree(project: &Project, session: &Session, tree: &Oid, explain: bool) -> Result<Judgement> {
+/// The verdict on a tree, with the phase that fits.
+fn judge_tree(
+    project: &Project,
+    session: &Session,
+    tree: &Oid,
+    explain: bool,
+) -> Result<Judgement> {
     let touched = touched(project, &session.accepted, tree)?;
     let earlier = session.steps.last().map(|step| step.before.clone());
     let try_as = |phase: JudgedPhase| {
@@ -311,16 +342,25 @@ fn judge_tree(project: &Project, session: &Session, tree: &Oid, explain: bool) -
     let codes: Vec<Why> = first.reasons.iter().map(|told| told.reason.code).collect();
     let Some(other) = otherwise(first.phase, touched, &codes) else { return Ok(first) };
     let second = try_as(other)?;
-    // Who wrote a new test wants to hear of that one, unless all is well.
+    // The author of a new test wants to know about that test, unless everything is accepted.
     let is_about_new_tests = touched.adds_tests && first.phase == JudgedPhase::Red;
     Ok(if second.verdict != Decision::Accepted && is_about_new_tests { first } else { second })
 }
 
 /// Commits what was accepted since the last commit, with its handoff note.
-fn commit(project: &Project, store: &Store, held: &Held, session: &mut Session, subject: &str) -> Result<Option<Oid>> {
+fn commit(
+    project: &Project,
+    store: &Store,
+    held: &Held,
+    session: &mut Session,
+    subject: &str,
+) -> Result<Option<Oid>> {
     let git = &project.git;
-    let paths: Vec<String> =
-        git.diff(&session.committed, &session.accepted)?.into_iter().map(|changed| changed.path).collect();
+    let paths: Vec<String> = git
+        .diff(&session.committed, &session.accepted)?
+        .into_iter()
+        .map(|changed| changed.path)
+        .collect();
     if paths.is_empty() {
         return Ok(None);
     }
@@ -330,17 +370,28 @@ fn commit(project: &Project, store: &Store, held: &Held, session: &mut Session, 
         JudgedPhase::Green => "feat",
         JudgedPhase::Refactor => "refactor",
     };
-    let words = if subject.is_empty() { default_subject(session, phase) } else { subject.to_owned() };
-    if let Err(words) = git.commit_paths(&paths, &format!("{prefix}: {words}"), &project.stop)? {
-        return Err(Failure::environment("git did not commit what was accepted; the verdict stands")
+    let words =
+        if subject.is_empty() { default_subject(session, phase) } else { subject.to_owned() };
+    let message = format!("{prefix}: {words}");
+    // Killed after the commit, or committed by hand: nothing is left to commit, but the note may be
+    // missing.
+    let owed = git.diff(&git.mark("HEAD")?.tree, &session.accepted)?;
+    let committed = if owed.iter().any(|changed| paths.contains(&changed.path)) {
+        store.perform(|| git.commit_paths(&paths, &message, &project.stop))?
+    } else {
+        Ok(())
+    };
+    if let Err(words) = committed {
+        return Err(Failure::environment("git could not commit; the accepted verdict stays valid")
             .evidence(words)
-            .next("git status, then: redgreen session check --commit")
+            .next("git status, then run: redgreen session check --commit")
             .into());
     }
+    let id = git.mark("HEAD")?.commit;
+    let note = note(session, phase)?;
+    store.perform(|| git.notes().write(&id, &note))?;
     session.committed = session.accepted.clone();
     store.write(held, session)?;
-    let id = git.mark("HEAD")?.commit;
-    git.notes().write(&id, &note(session, phase)?)?;
     Ok(Some(id))
 }
 
@@ -358,13 +409,17 @@ fn default_subject(session: &Session, phase: JudgedPhase) -> String {
     }
 }
 
-/// The handoff in its plain form: a session has no run.
+/// A plain note, because a session has no run.
 fn note(session: &Session, phase: JudgedPhase) -> Result<String> {
     let targets = match &session.stage {
         Stage::Green { targets } => targets.clone(),
         Stage::Open => Vec::new(),
     };
-    let named = targets.first().map(|id| PlainTest { description: id.clone(), test_file: None, impl_file: None });
+    let named = targets.first().map(|id| PlainTest {
+        description: id.clone(),
+        test_file: None,
+        impl_file: None,
+    });
     let failing = phase == JudgedPhase::Red;
     let plain = Plain {
         phase: phase.into(),
@@ -373,7 +428,11 @@ fn note(session: &Session, phase: JudgedPhase) -> Result<String> {
         current_test: named,
         completed_tests: Vec::new(),
         pending_tests: targets,
-        test_result: Some(if failing { handoff::TestResult::Fail } else { handoff::TestResult::Pass }),
+        test_result: Some(if failing {
+            handoff::TestResult::Fail
+        } else {
+            handoff::TestResult::Pass
+        }),
         error: None,
         error_details: None,
         retry_count: 0,
@@ -381,39 +440,45 @@ fn note(session: &Session, phase: JudgedPhase) -> Result<String> {
     Ok(serde_json::to_string_pretty(&plain)? + "\n")
 }
 
-/// Whether a stop is blocked once more after a refusal; if not, the agent is let go and its work is unproven.
+/// Whether a stop is blocked again after a refusal. If not, the agent may stop, and its work is
+/// unproven.
 pub fn block_stop(project: &Project) -> Result<bool> {
     let (store, held, mut session) = opened(project)?;
-    let Some(tree) = session.last.as_ref().map(|ruled| ruled.tree.clone()) else { return Ok(false) };
+    let Some(tree) = session.last.as_ref().map(|ruled| ruled.tree.clone()) else {
+        return Ok(false);
+    };
     let blocks = session.blocks_stop(&tree);
     store.write(&held, &mut session)?;
     Ok(blocks)
 }
 
-/// Takes the last accepted step back. The files stay as they are.
+/// Undoes the last accepted step. The files stay unchanged.
 pub fn undo(project: &Project) -> Result<Undone> {
     let (store, held, mut session) = opened(project)?;
     let Some(step) = session.undo() else {
-        return Err(Failure::usage("no step was accepted yet").next("redgreen session status").into());
+        return Err(Failure::usage("no step has been accepted yet")
+            .next("redgreen session status")
+            .into());
     };
     store.write(&held, &mut session)?;
     back_at(project, &store, &session, &step)
 }
 
-/// Where a session stands that went back before a step, and how the files get there.
+/// The state of a session after going back, and how to restore the files.
 fn back_at(project: &Project, store: &Store, session: &Session, step: &Step) -> Result<Undone> {
     let status = status_of(project, store, session)?;
-    let words: Vec<String> = status.changed.iter().map(|path| shell_word(path).into_owned()).collect();
-    let files =
-        (!words.is_empty()).then(|| format!("git restore --source={} -- {}", session.accepted, words.join(" ")));
+    let words: Vec<String> =
+        status.changed.iter().map(|path| shell_word(path).into_owned()).collect();
+    let files = (!words.is_empty())
+        .then(|| format!("git restore --source={} -- {}", session.accepted, words.join(" ")));
     Ok(Undone { version: 1, phase: step.phase, files, session: status })
 }
 
-/// Says that a test is wrong or cannot be met: nothing is judged any more until a human has decided.
+/// Reports that a test is wrong or impossible to pass: nothing is judged until a human decides.
 pub fn dispute(project: &Project, why: &str, test: Option<&str>) -> Result<Status> {
     let (store, held, mut session) = opened(project)?;
     if why.trim().is_empty() {
-        return Err(Failure::usage("a dispute has to say what is wrong with the test")
+        return Err(Failure::usage("a dispute must say what is wrong with the test")
             .next("redgreen session dispute \"<why>\" --test <id>")
             .into());
     }
@@ -435,22 +500,26 @@ pub fn resolve(project: &Project, resolution: Resolution) -> Result<Undone> {
         Resolution::Drop => session.drop_red(),
     };
     let Some(step) = step else {
-        return Err(Failure::usage("no RED was accepted in this session, so there is no test to drop")
-            .next("change the test, then: redgreen session resolve keep")
-            .into());
+        return Err(Failure::usage(
+            "no RED was accepted in this session, so there is no test to drop",
+        )
+        .next("change the test, then run: redgreen session resolve keep")
+        .into());
     };
     store.write(&held, &mut session)?;
     back_at(project, &store, &session, &step)
 }
 
-/// Ends the session. The files stay as they are; an accepted tree that they do not hold any more is kept as salvage.
+/// Ends the session. The files stay unchanged. An accepted tree that differs from them is salvaged.
 pub fn end(project: &Project) -> Result<Ended> {
     let git = &project.git;
     let store = Store::of(git, &project.environment)?;
-    // One that cannot be read is ended as well: it is what its user is told to do.
+    // An unreadable session ends too, because that is what its error suggests.
     let found = store.read().unwrap_or(Found::RecordGone);
     if matches!(found, Found::Nothing) {
-        return Err(Failure::usage("no session is open in this checkout").next("redgreen session start").into());
+        return Err(Failure::usage("no session is open in this checkout")
+            .next("redgreen session start")
+            .into());
     }
     let _held = store.hold()?;
     let mut ended = Ended {
@@ -466,10 +535,17 @@ pub fn end(project: &Project) -> Result<Ended> {
         Found::Session(session) => {
             let tree = store.tree(git, &session.accepted)?;
             ended.standing = standing_words(session.standing(&tree)).to_owned();
-            ended.changed = git.diff(&session.accepted, &tree)?.into_iter().map(|changed| changed.path).collect();
+            ended.changed = git
+                .diff(&session.accepted, &tree)?
+                .into_iter()
+                .map(|changed| changed.path)
+                .collect();
             let head = git.mark("HEAD")?;
             if tree != session.accepted && head.tree != session.accepted {
-                let name = git.salvage(&session.id, "session-accepted", &session.accepted, &head.commit)?;
+                let salvage = || {
+                    git.salvage(&session.id, "session-accepted", &session.accepted, &head.commit)
+                };
+                let name = store.perform(salvage)?;
                 ended.salvage = Some(name.to_string());
             }
             (ended.id, ended.steps) = (Some(session.id), session.steps);
@@ -479,16 +555,37 @@ pub fn end(project: &Project) -> Result<Ended> {
     Ok(ended)
 }
 
-/// Both texts of a dispute: what the brief says, and the test.
+/// Both texts of a dispute: the brief and the test.
 pub fn disputed_texts(project: &Project, status: &Status) -> Result<Vec<(String, String)>> {
     let mut texts = vec![("brief".to_owned(), status.brief.clone())];
     let Some(dispute) = &status.dispute else { return Ok(texts) };
     let Some(test) = &dispute.test else { return Ok(texts) };
-    let file = test.split("::").next().unwrap_or(test);
-    if let Some(bytes) = project.git.read_file(&status.accepted, file)? {
-        texts.push((file.to_owned(), String::from_utf8_lossy(&bytes).into_owned()));
-    }
+    texts.extend(file_of_test(&project.git, &status.accepted, test)?);
     Ok(texts)
+}
+
+/// The file of a test with its text. If the id does not name the file, as those of unittest, cargo
+/// and Go, it is a file with tests that contains the name of the test.
+fn file_of_test(git: &Git, tree: &Oid, test: &str) -> Result<Option<(String, String)>> {
+    let read = |path: &str| -> Result<Option<String>> {
+        let bytes = git.read_file(tree, path)?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    let identity = framework::identity(test);
+    if let Some(path) = identity.file() {
+        return Ok(read(&path)?.map(|text| (path, text)));
+    }
+    let frameworks: Vec<_> = FRAMEWORKS.iter().collect();
+    let has_tests =
+        |path: &&str| matches!(change::classify(path, &frameworks), Class::Test | Class::Mixed);
+    let files = git.tree_files(tree)?;
+    let paths = files.iter().filter_map(|file| file.path.to_str()).filter(has_tests);
+    for path in paths.filter(|path| identity.is_in(path) != Some(false)).take(SEARCHED_MAX) {
+        if let Some(text) = read(path)?.filter(|text| text.contains(identity.name())) {
+            return Ok(Some((path.to_owned(), text)));
+        }
+    }
+    Ok(None)
 }
 
 /// The test list of the checkout, if there is one.
@@ -496,6 +593,8 @@ pub fn test_list(root: &Path) -> Result<Option<String>> {
     match std::fs::read_to_string(root.join(test_list::FILE)) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::environment(format!("read {}: {error}", test_list::FILE)).into()),
+        Err(error) => {
+            Err(Failure::environment(format!("read {}: {error}", test_list::FILE)).into())
+        }
     }
 }

@@ -1,7 +1,9 @@
-//! `redgreen status`: the runs that are not over, and the last one. Costs the same however long the history is.
+//! `redgreen status`: the open runs, and the last one. Its cost does not depend on the length of
+//! the history.
 
 use anyhow::{Error, Result};
 use redgreen_core::agent::Trouble;
+use redgreen_core::attempts::{Candidate, Summary, TIE};
 use redgreen_core::brief::TestCase;
 use redgreen_core::event::Outcome;
 use redgreen_core::names::{Branch, Oid, RunBranch, RunId};
@@ -36,7 +38,7 @@ pub struct Unreadable {
     pub next: Option<String>,
 }
 
-/// One run at a glance.
+/// A summary of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Overview {
@@ -47,25 +49,28 @@ pub struct Overview {
     pub current_test: Option<TestCase>,
     pub completed_tests: Vec<String>,
     pub pending_tests: Vec<String>,
-    /// Open items that planning dropped or reworded.
+    /// Open items that PLAN dropped or reworded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub removed_tests: Vec<String>,
-    /// Cycles that were accepted, and the tests they wrote.
+    /// Accepted cycles, and the tests they wrote.
     pub cycles: u32,
     pub tests_written: u64,
-    /// Tests that the implementer does not see at present, and those that became part of the tests.
+    /// Tests that the implementer does not see at present, and those that joined the test suite.
     pub tests_withheld: u64,
     pub tests_joined: u64,
-    /// What the user said to the agents on the way.
+    /// Messages of the user to the agents.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
     /// Messages that wait for the next turn.
     #[serde(skip_serializing_if = "is_none")]
     pub unread: usize,
-    /// The user edited the list, and planning has not taken it up yet.
+    /// The user edited the list, and no PLAN has used it yet.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub plan_edited: bool,
-    /// A process is at work on it now.
+    /// The attempts at the current phase that ended, if several are made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Summary>,
+    /// A process works on it now.
     pub at_work: bool,
     pub situation: String,
     /// Why it stopped, if it did.
@@ -76,7 +81,7 @@ pub struct Overview {
     pub head: Oid,
     pub spent: Spent,
     pub folder: String,
-    /// The command to type next.
+    /// The next command.
     pub next: String,
 }
 
@@ -134,6 +139,7 @@ pub fn overview(folder: &RunFolder, state: &State) -> Overview {
         messages: state.steering.messages.clone(),
         unread: mailbox::waiting(folder).map_or(0, |waiting| waiting.len()),
         plan_edited: state.steering.plan.is_some(),
+        attempts: state.candidates().iter().map(Candidate::summary).collect(),
         at_work,
         situation: state.situation.name().to_owned(),
         outcome: state.left.clone(),
@@ -147,7 +153,7 @@ pub fn overview(folder: &RunFolder, state: &State) -> Overview {
     }
 }
 
-/// The command a person should type next for a run in this state.
+/// The next command for a run in this state.
 pub fn next_command(state: &State, at_work: bool) -> String {
     let id = state.run.id.tail();
     if at_work {
@@ -161,25 +167,33 @@ pub fn next_command(state: &State, at_work: bool) -> String {
         }
         Some(Outcome::AgentUnusable { .. }) => {
             return format!(
-                "fix that, or name another agent (--model, --agent, --script FILE), then: redgreen resume {id}"
+                "fix it, or choose another agent (--model, --agent, --script FILE), then run: \
+                 redgreen resume {id}"
             );
         }
         Some(Outcome::Undecided { .. }) if is_contested(state) => {
-            let anew = state
-                .before_test()
-                .map(|_| format!("the test is written anew: redgreen reject {id} \"<why>\", then resume\n"));
+            let anew = state.before_test().map(|_| {
+                format!("if the test is wrong: redgreen reject {id} \"<why>\", then resume\n")
+            });
             return format!(
-                "{}the test stands: redgreen resume {id}\nneither: redgreen abort {id}",
+                "{}if the test is right: redgreen resume {id}\nto give up: redgreen abort {id}",
                 anew.unwrap_or_default()
             );
+        }
+        Some(Outcome::Undecided { trouble, .. }) if trouble.kind == TIE => {
+            return format!("redgreen resume {id} --choose <attempt>    (or: redgreen abort {id})");
         }
         Some(Outcome::Undecided { trouble, .. }) if unblock::is_of_the_branch(trouble) => {
             return unblock::commands(state, trouble, id);
         }
         Some(Outcome::BaselineUnusable { .. } | Outcome::Undecided { .. }) => {
-            return format!("fix the error above, then: redgreen resume {id}    (or: redgreen abort {id})");
+            return format!(
+                "fix the error above, then run: redgreen resume {id}    (or: redgreen abort {id})"
+            );
         }
-        Some(Outcome::Paused { after, trouble }) => return after_pause(state, *after, trouble.is_some()),
+        Some(Outcome::Paused { after, trouble }) => {
+            return after_pause(state, *after, trouble.is_some());
+        }
         Some(Outcome::GaveUp { .. } | Outcome::NothingDeveloped { .. }) => {
             return format!("redgreen resume {id}    (or: redgreen abort {id})");
         }
@@ -214,25 +228,27 @@ pub fn next_command(state: &State, at_work: bool) -> String {
     }
 }
 
-/// What a user can do with a run that pauses for them.
+/// What a user can do with a paused run.
 fn after_pause(state: &State, after: Phase, is_refused: bool) -> String {
     let id = state.run.id.tail();
     let place = state.worktree.as_deref().unwrap_or("the worktree");
     let go_on = match is_refused {
-        true => format!("change it again in {place}, then: redgreen resume {id}"),
-        false => format!("go on: redgreen resume {id}"),
+        true => format!("change it again in {place}, then run: redgreen resume {id}"),
+        false => format!("continue: redgreen resume {id}"),
     };
     let mut lines = vec![go_on];
     match after {
         Phase::Plan => lines.push(format!("change the plan: redgreen plan {id}, then resume")),
         Phase::Red | Phase::Green | Phase::Refactor | Phase::Complete => {
             if !is_refused {
-                lines.push(format!("change it by hand: edit {place}, then resume; it is judged again"));
+                lines.push(format!(
+                    "change it by hand: edit {place}, then resume to judge it again"
+                ));
             }
-            lines.push(format!("write the test anew: redgreen reject {id} \"<why>\", then resume"));
+            lines.push(format!("get a new test: redgreen reject {id} \"<why>\", then resume"));
         }
     }
-    lines.push(format!("tell the agents something: redgreen say {id} \"<words>\", then resume"));
+    lines.push(format!("send the agents a message: redgreen say {id} \"<words>\", then resume"));
     lines.join("\n")
 }
 
@@ -248,7 +264,12 @@ fn is_contested(state: &State) -> bool {
 fn trouble(state: &State) -> Option<Trouble> {
     match &state.situation {
         Situation::Working { stage: Stage::EditRefused { trouble }, .. } => Some(trouble.clone()),
-        Situation::Working { attempt, .. } => attempt.trouble.clone(),
+        Situation::Working { attempt, .. } => match &state.left {
+            Some(Outcome::Undecided { trouble, .. }) if trouble.kind == TIE => {
+                Some(trouble.clone())
+            }
+            Some(_) | None => attempt.trouble.clone(),
+        },
         Situation::Unmeasurable { trouble, .. }
         | Situation::Reverting { trouble, .. }
         | Situation::Halted { trouble, .. } => Some(trouble.clone()),

@@ -1,4 +1,5 @@
-//! `redgreen test`: the project's tests in the user's own checkout, or in any folder: all, some files, or some ids.
+//! `redgreen test`: the tests of the user's checkout, or of any folder: all, some files, or some
+//! ids.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,12 +19,12 @@ use crate::git::Git;
 use crate::process::Stop;
 use crate::runner::{self, Settings, Suite};
 
-/// A folder that is named stands for this many files at most.
+/// The maximum number of files in a named folder.
 const FILES_MAX: usize = 10_000;
-/// How many ids are offered for one that does not exist.
+/// The maximum number of suggestions for an unknown id.
 const MEANT_MAX: usize = 3;
 
-/// A project whose tests can be run.
+/// A project with tests.
 pub struct Tests {
     pub root: PathBuf,
     pub suite: Suite,
@@ -32,7 +33,7 @@ pub struct Tests {
     stop: Stop,
 }
 
-/// What a run showed.
+/// The result of a test run.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tested {
@@ -40,19 +41,19 @@ pub struct Tested {
     pub project: String,
     pub outcome: Outcome,
     pub counts: Counts,
-    /// Absent when it was not asked for, or no tool could say.
+    /// Absent if it was not requested, or no tool could measure it.
     pub coverage: Option<Covered>,
     pub report: Report,
 }
 
-/// Lines that can be reached, and those that were.
+/// Lines that can be covered, and covered lines.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Covered {
     pub percent: f64,
     pub lines: usize,
     pub hit: usize,
-    /// The one with most lines out of reach first.
+    /// The file with the most uncovered lines first.
     pub files: Vec<CoveredFile>,
 }
 
@@ -64,18 +65,23 @@ pub struct CoveredFile {
     pub hit: usize,
 }
 
-/// The tests there are.
+/// The list of tests.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Listed {
     pub version: u32,
     pub tests: Vec<String>,
-    /// The frameworks that cannot name their tests without running them.
+    /// Frameworks that cannot list their tests without running them.
     pub unlisted: Vec<String>,
 }
 
-/// The project is the repository that holds `start`, or `start` itself where there is none.
-pub fn open(start: &Path, environment: &Environment, timeout: Duration, stop: &Stop) -> Result<Tests> {
+/// The project is the repository that contains `start`, or `start` itself without one.
+pub fn open(
+    start: &Path,
+    environment: &Environment,
+    timeout: Duration,
+    stop: &Stop,
+) -> Result<Tests> {
     if !start.is_dir() {
         return Err(Failure::environment(format!("there is no folder {}", start.display())).into());
     }
@@ -98,7 +104,7 @@ pub fn open(start: &Path, environment: &Environment, timeout: Duration, stop: &S
 }
 
 impl Tests {
-    /// Runs what is named, or everything; an id or a file without a test is the user's slip, not a success.
+    /// Runs the named tests, or all. An id or file without a test is an error, not a success.
     pub fn run(&self, named: &[String]) -> Result<Tested> {
         if named.is_empty() {
             return Ok(self.tested(self.select(&Selection::All, self.settings.timeout)?, None));
@@ -108,7 +114,9 @@ impl Tests {
         for selection in self.selections(named)? {
             let left = deadline.saturating_duration_since(Instant::now());
             let report = self.select(&selection, left)?;
-            if report.tests.is_empty() && matches!(report.outcome, Outcome::NoTests | Outcome::UsageError) {
+            if report.tests.is_empty()
+                && matches!(report.outcome, Outcome::NoTests | Outcome::UsageError)
+            {
                 return Err(self.unmatched(&selection, &report).into());
             }
             reports.push(report);
@@ -116,7 +124,7 @@ impl Tests {
         Ok(self.tested(Report::merge(reports), None))
     }
 
-    /// Runs everything and measures which lines it reaches.
+    /// Runs everything and measures coverage.
     pub fn coverage(&self) -> Result<Tested> {
         let (report, coverage) = self.suite.coverage(&self.root, &self.settings, &self.stop)?;
         Ok(self.tested(report, coverage.as_ref()))
@@ -132,10 +140,16 @@ impl Tests {
             listed.tests.extend(tests);
         }
         if listed.tests.is_empty() {
-            return Err(Failure::environment(format!("{} named no tests", listed.unlisted.join(" and ")))
-                .evidence("there are none, they cannot be loaded, or it cannot name them without running them")
-                .next("redgreen test")
-                .into());
+            return Err(Failure::environment(format!(
+                "{} lists no tests",
+                listed.unlisted.join("and ")
+            ))
+            .evidence(
+                "no tests exist, they do not load, or the runner cannot list them without running \
+                 them",
+            )
+            .next("redgreen test")
+            .into());
         }
         Ok(listed)
     }
@@ -145,7 +159,7 @@ impl Tests {
         self.suite.run(&self.root, selection, &settings, &self.stop)
     }
 
-    /// Files together in one run, each id in one of its own.
+    /// Files run together, and each id separately.
     fn selections(&self, named: &[String]) -> Result<Vec<Selection>> {
         let mut files = Vec::new();
         let mut selections = Vec::new();
@@ -162,7 +176,9 @@ impl Tests {
             };
             let found = self.files(&path)?;
             if found.is_empty() {
-                return Err(self.unmatched(&Selection::Files(vec![name.clone()]), &Report::default()).into());
+                return Err(self
+                    .unmatched(&Selection::Files(vec![name.clone()]), &Report::default())
+                    .into());
             }
             files.extend(found);
         }
@@ -174,22 +190,25 @@ impl Tests {
         Ok(selections)
     }
 
-    /// A file or folder as typed: from where the user stands, or from the project's root.
+    /// A typed file or folder: relative to the current folder, or to the root of the project.
     fn path(&self, name: &str) -> Option<PathBuf> {
         let places = [self.start.join(name), self.root.join(name)];
         let path = places.iter().find_map(|place| place.canonicalize().ok())?;
         Some(path.strip_prefix(self.root.canonicalize().ok()?).ok()?.to_owned())
     }
 
-    /// The test files that a path stands for, from the project's root.
+    /// The test files of a path, relative to the root of the project.
     fn files(&self, path: &Path) -> Result<Vec<String>> {
         let mut found = Vec::new();
         let mut waiting = vec![path.to_owned()];
         while let Some(path) = waiting.pop() {
             let place = self.root.join(&path);
             if place.is_dir() {
-                for entry in fs::read_dir(&place).with_context(|| format!("list {}", place.display()))? {
-                    let name = entry.with_context(|| format!("list {}", place.display()))?.file_name();
+                for entry in
+                    fs::read_dir(&place).with_context(|| format!("list {}", place.display()))?
+                {
+                    let name =
+                        entry.with_context(|| format!("list {}", place.display()))?.file_name();
                     if serves_only(&name.to_string_lossy()) {
                         continue;
                     }
@@ -201,9 +220,12 @@ impl Tests {
                 found.push(path.to_owned());
             }
             if found.len() + waiting.len() > FILES_MAX {
-                return Err(Failure::usage(format!("{} holds more than {FILES_MAX} files", place.display()))
-                    .next("redgreen test")
-                    .into());
+                return Err(Failure::usage(format!(
+                    "{} contains more than {FILES_MAX} files",
+                    place.display()
+                ))
+                .next("redgreen test")
+                .into());
             }
         }
         Ok(found)
@@ -213,13 +235,19 @@ impl Tests {
         let frameworks = self.suite.describe();
         let failure = match selection {
             Selection::One(id) => {
-                let failure = Failure::usage(format!("zero tests matched: {frameworks} has no test {id:?}"));
-                self.meant(id).into_iter().fold(failure, |failure, id| failure.evidence(format!("is it {id}")))
+                let failure =
+                    Failure::usage(format!("no tests matched: {frameworks} has no test {id:?}"));
+                self.meant(id)
+                    .into_iter()
+                    .fold(failure, |failure, id| failure.evidence(format!("did you mean {id}")))
             }
-            Selection::Files(paths) => {
-                Failure::usage(format!("zero tests matched: {frameworks} runs none in {}", paths.join(", ")))
+            Selection::Files(paths) => Failure::usage(format!(
+                "no tests matched: {frameworks} runs none in {}",
+                paths.join(", ")
+            )),
+            Selection::All | Selection::List | Selection::Coverage => {
+                Failure::usage("no tests matched")
             }
-            Selection::All | Selection::List | Selection::Coverage => Failure::usage("zero tests matched"),
         };
         let failure = match report.output_tail.trim().lines().last() {
             Some(line) => failure.evidence(format!("{}: {line}", report.command)),
@@ -228,7 +256,7 @@ impl Tests {
         failure.next("redgreen test --list")
     }
 
-    /// The ids that look most like one that does not exist.
+    /// Ids that are similar to an unknown one.
     fn meant(&self, id: &str) -> Vec<String> {
         let known = self.suite.list(&self.root, &self.settings, &self.stop).unwrap_or_default();
         let mut near: Vec<(usize, String)> = known
@@ -258,31 +286,45 @@ impl Tested {
     pub fn code(&self) -> Code {
         match self.outcome {
             Outcome::Passed | Outcome::Skipped => Code::Done,
-            Outcome::Failed | Outcome::Errored | Outcome::DidNotCompile | Outcome::Crashed | Outcome::TimedOut => {
-                Code::No
-            }
+            Outcome::Failed
+            | Outcome::Errored
+            | Outcome::DidNotCompile
+            | Outcome::Crashed
+            | Outcome::TimedOut => Code::No,
             Outcome::NoTests | Outcome::UsageError => Code::Environment,
         }
     }
 
-    /// Writes the report for programs that read JUnit XML.
+    /// Writes the report as JUnit XML.
     pub fn write_junit(&self, project: &Path, path: &Path) -> Result<()> {
         let text = junit::write(&self.report);
-        foreign::write_named(project, path, text.as_bytes()).with_context(|| format!("write {}", path.display()))
+        foreign::write_named(project, path, text.as_bytes())
+            .with_context(|| format!("write {}", path.display()))
     }
 }
 
-/// What lies in a folder of tests and is not to be run by its name.
+/// Files in a test folder that are not run by name.
 fn serves_only(name: &str) -> bool {
-    name.starts_with('.') || name.starts_with("__") || matches!(name, "conftest.py" | "node_modules" | "target")
+    name.starts_with('.')
+        || name.starts_with("__")
+        || matches!(name, "conftest.py" | "node_modules" | "target")
 }
 
 fn covered(coverage: &Coverage) -> Option<Covered> {
     let mut files: Vec<CoveredFile> = coverage
         .files
         .iter()
-        .map(|(path, file)| CoveredFile { path: path.clone(), lines: file.found(), hit: file.hit() })
+        .map(|(path, file)| CoveredFile {
+            path: path.clone(),
+            lines: file.found(),
+            hit: file.hit(),
+        })
         .collect();
     files.sort_by_key(|file| std::cmp::Reverse(file.lines.saturating_sub(file.hit)));
-    Some(Covered { percent: coverage.percent()?, lines: coverage.found(), hit: coverage.hit(), files })
+    Some(Covered {
+        percent: coverage.percent()?,
+        lines: coverage.found(),
+        hit: coverage.hit(),
+        files,
+    })
 }

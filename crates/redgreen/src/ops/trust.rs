@@ -1,5 +1,5 @@
-//! `redgreen trust`: commands that a repository brings along run only once its user has agreed to them. What was agreed to
-//! is remembered by its content: a command that changes is asked about again.
+//! `redgreen trust`: commands in a repository's settings run only after the user agreed. Agreements
+//! are stored by content: redgreen asks again about a changed command.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +13,10 @@ use crate::config::{self, Environment, File};
 use crate::failure::Failure;
 use crate::git::Git;
 
-/// Where agreements are kept, in the user's folder of what programs remember.
+/// The folder of agreements, in the user's state folder.
 const FOLDER: &str = "trust";
 
-/// Command lines of a project, and whether they may run.
+/// The commands of a project, and whether they may run.
 #[derive(Debug, Serialize)]
 pub struct Trust {
     pub version: u32,
@@ -30,69 +30,73 @@ pub struct Command {
     pub line: String,
 }
 
-/// What the project asks to run, and whether that was agreed to.
+/// The commands of the project, and whether the user agreed.
 pub fn look(root: &Path, environment: &Environment) -> Result<Trust> {
     let commands = commands(root, environment)?;
-    let trusted = commands.is_empty() || environment.trust || record(root, environment, &commands)?.is_file();
+    let trusted =
+        commands.is_empty() || environment.trust || record(root, environment, &commands)?.is_file();
     Ok(Trust { version: 1, commands, trusted })
 }
 
-/// Stops a verb that would run commands nobody agreed to.
+/// Stops a command that would run untrusted commands.
 pub fn check(root: &Path, environment: &Environment) -> Result<()> {
     let trust = look(root, environment)?;
     if trust.trusted {
         return Ok(());
     }
-    let failure = Failure::usage("this project's settings ask for what you have not agreed to yet");
-    let failure = trust
-        .commands
-        .iter()
-        .fold(failure, |failure, command| failure.evidence(format!("{}: {}", command.key, command.line)));
+    let failure = Failure::usage("you have not trusted this project's settings yet");
+    let failure = trust.commands.iter().fold(failure, |failure, command| {
+        failure.evidence(format!("{}: {}", command.key, command.line))
+    });
     Err(failure.next("redgreen trust, or once: redgreen --trust …").into())
 }
 
-/// The settings that the project has in a tree, and not in the checkout. Commands among them that nobody agreed to stop
-/// the verb, as those of the checkout do.
+/// The project's settings in a tree, not in the checkout. Untrusted commands in them stop the
+/// command, as those of the checkout do.
 pub fn settings_of(git: &Git, tree: &str, environment: &Environment) -> Result<File> {
-    let read = |name: &str| Ok(git.read_file(tree, name)?.and_then(|bytes| String::from_utf8(bytes).ok()));
+    let read =
+        |name: &str| Ok(git.read_file(tree, name)?.and_then(|bytes| String::from_utf8(bytes).ok()));
     let layers = layers::layers_of(&read, environment)?;
     let own: Vec<Layer> = layers.iter().filter(|layer| layer.of_project).cloned().collect();
     let named: Vec<Command> = commands_of(&layers::merged(&own)?);
     let here = look(&git.root, environment)?;
     let is_new = |command: &&Command| !here.commands.contains(command);
     if !environment.trust && (!here.trusted || named.iter().any(|command| is_new(&command))) {
-        let failure = Failure::usage("the settings of the base name commands that you have not agreed to");
-        let failure = named
-            .iter()
-            .filter(is_new)
-            .fold(failure, |failure, command| failure.evidence(format!("{}: {}", command.key, command.line)));
+        let failure = Failure::usage(
+            "the settings of the base contain commands that you have not trusted yet",
+        );
+        let failure = named.iter().filter(is_new).fold(failure, |failure, command| {
+            failure.evidence(format!("{}: {}", command.key, command.line))
+        });
         return Err(failure.next("redgreen --trust verify …").into());
     }
     layers::merged(&layers)
 }
 
-/// The folder that worktrees go to. One that the project names counts once the user has agreed to it.
+/// The folder for worktrees. A folder that the project names counts after the user agreed.
 pub fn worktree_root(root: &Path, file: &File, environment: &Environment) -> Result<PathBuf> {
     if !is_open_question(root, environment)? {
         return config::worktree_root(file, environment);
     }
-    let layers: Vec<Layer> = layers::layers(root, environment)?.into_iter().filter(|layer| !layer.of_project).collect();
+    let layers: Vec<Layer> =
+        layers::layers(root, environment)?.into_iter().filter(|layer| !layer.of_project).collect();
     config::worktree_root(&layers::merged(&layers)?, environment)
 }
 
-/// Stops a verb that would clear away worktrees, in a folder that the project names and nobody agreed to.
+/// Stops a command that would remove worktrees in an untrusted folder.
 pub fn check_worktree_root(root: &Path, environment: &Environment) -> Result<()> {
     if is_open_question(root, environment)? { check(root, environment) } else { Ok(()) }
 }
 
-/// Whether the project names a folder for worktrees that the user has not agreed to.
+/// Whether the project names a folder for worktrees that the user has not trusted.
 fn is_open_question(root: &Path, environment: &Environment) -> Result<bool> {
-    let is_named = environment.worktrees.is_none() && of_project(root, environment)?.worktree.root.is_some();
-    // Where agreements cannot be remembered, there is none.
+    let is_named =
+        environment.worktrees.is_none() && of_project(root, environment)?.worktree.root.is_some();
+    // If agreements cannot be stored, there is none.
     Ok(is_named && !look(root, environment).is_ok_and(|trust| trust.trusted))
 }
 
-/// Remembers that the user agrees.
+/// Stores the agreement.
 pub fn agree(root: &Path, environment: &Environment) -> Result<Trust> {
     let commands = commands(root, environment)?;
     if !commands.is_empty() {
@@ -108,7 +112,7 @@ pub fn agree(root: &Path, environment: &Environment) -> Result<Trust> {
     Ok(Trust { version: 1, commands, trusted: true })
 }
 
-/// Forgets it again.
+/// Removes it.
 pub fn revoke(root: &Path, environment: &Environment) -> Result<Trust> {
     let commands = commands(root, environment)?;
     let path = record(root, environment, &commands)?;
@@ -121,18 +125,23 @@ pub fn revoke(root: &Path, environment: &Environment) -> Result<Trust> {
     Ok(Trust { version: 1, trusted: commands.is_empty(), commands })
 }
 
-/// Only what the project's own files say: the user's file is the user's word already.
+/// Only the project's own files. The user's file is already trusted.
 fn of_project(root: &Path, environment: &Environment) -> Result<File> {
-    let layers: Vec<Layer> = layers::layers(root, environment)?.into_iter().filter(|layer| layer.of_project).collect();
+    let layers: Vec<Layer> =
+        layers::layers(root, environment)?.into_iter().filter(|layer| layer.of_project).collect();
     layers::merged(&layers)
 }
 
 fn commands(root: &Path, environment: &Environment) -> Result<Vec<Command>> {
     let mut commands = commands_of(&of_project(root, environment)?);
-    // Where there is no repository, there is no configuration of its own either.
+    // Without a repository, there is no git configuration either.
     if let Ok(git) = Git::open(root) {
         let configured = git.configured_commands()?;
-        commands.extend(configured.into_iter().map(|(key, line)| Command { key: format!("git config {key}"), line }));
+        commands.extend(
+            configured
+                .into_iter()
+                .map(|(key, line)| Command { key: format!("git config {key}"), line }),
+        );
     }
     Ok(commands)
 }
@@ -143,7 +152,7 @@ fn commands_of(file: &File) -> Vec<Command> {
 
 fn record(root: &Path, environment: &Environment, commands: &[Command]) -> Result<PathBuf> {
     let Some(state) = &environment.state else {
-        return Err(Failure::environment("no home folder is known, so agreements cannot be remembered")
+        return Err(Failure::environment("cannot remember what you trust: no home folder")
             .next("REDGREEN_TRUST=1 redgreen …")
             .into());
     };

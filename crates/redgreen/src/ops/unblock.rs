@@ -1,10 +1,10 @@
-//! What to type when a merge could not be made: the commands, one a line, for each thing that can stand in the way.
+//! The commands that resolve a blocked merge, one per line, for each possible cause.
 
 use redgreen_core::agent::Trouble;
 use redgreen_core::state::{Situation, State, review};
 use redgreen_core::text::shell_word;
 
-/// The commands that lead on from a blocked merge. `id` names the run.
+/// The commands for a blocked merge. `id` names the run.
 pub fn commands(state: &State, trouble: &Trouble, id: &str) -> String {
     let (branch, target) = (shell_word(&state.run.branch), shell_word(&state.run.target));
     let approve = match state.situation {
@@ -12,7 +12,7 @@ pub fn commands(state: &State, trouble: &Trouble, id: &str) -> String {
         _ => format!("redgreen approve {id}"),
     };
     let head = short(&state.progress.head.commit);
-    // Commits on the run's branch are part of the run, so what it takes is done there.
+    // Commits on the run's branch are part of the run, so the fix is made there.
     let on_the_branch = |doing: &[String]| {
         let mut lines = vec![format!("git switch {branch}")];
         lines.extend_from_slice(doing);
@@ -21,12 +21,15 @@ pub fn commands(state: &State, trouble: &Trouble, id: &str) -> String {
     };
     let lines = match trouble.kind.as_str() {
         "merge.conflicts" => on_the_branch(&[
-            format!("git merge {target}    (then edit the files in conflict, and: git add <files>)"),
+            format!(
+                "git merge {target}    (then edit the files in conflict, and: git add <files>)"
+            ),
             "git commit --no-edit".to_owned(),
         ]),
-        "merge.tests_fail" => {
-            on_the_branch(&[format!("git merge {target}    (then make the tests pass)"), "git commit --all".to_owned()])
-        }
+        "merge.tests_fail" => on_the_branch(&[
+            format!("git merge {target}    (then make the tests pass)"),
+            "git commit --all".to_owned(),
+        ]),
         review::REFUSED => on_the_branch(&[format!(
             "edit, then: git commit --amend --all    (or without your commits: git reset --keep {head})"
         )]),
@@ -35,10 +38,14 @@ pub fn commands(state: &State, trouble: &Trouble, id: &str) -> String {
         )]),
         "branch.rewritten" => vec![
             format!("git branch {} {branch}", shell_word(&format!("{}-mine", state.run.branch))),
-            format!("git branch -f {branch} {head}    (then bring your commits back: git cherry-pick)"),
+            format!(
+                "git branch -f {branch} {head}    (then bring your commits back: git cherry-pick)"
+            ),
             approve,
         ],
-        "merge.target_gone" => vec![format!("git branch {target} {}", state.run.base.commit), approve],
+        "merge.target_gone" => {
+            vec![format!("git branch {target} {}", state.run.base.commit), approve]
+        }
         "merge.blocked" => blocked(&trouble.message, approve),
         _ => vec![approve],
     };
@@ -54,7 +61,7 @@ fn short(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
 }
 
-/// What the first line of the message says stood in the way, as `git::merge` words it.
+/// The cause in the first line of the message, as worded by `git::merge`.
 fn blocked(message: &str, approve: String) -> Vec<String> {
     let by = message.lines().next().unwrap_or_default();
     let place = message.lines().nth(1).unwrap_or_default();
@@ -63,7 +70,7 @@ fn blocked(message: &str, approve: String) -> Vec<String> {
         "uncommitted changes" => {
             "git stash --include-untracked    (or commit them; afterwards: git stash pop)".to_owned()
         }
-        "a hook" => "do what your hook says above".to_owned(),
+        "a hook" => "fix what your hook reports above".to_owned(),
         "signing" => {
             "make git sign: git commit-tree -S -m test HEAD^{tree}    (or: git config commit.gpgsign false)".to_owned()
         }
@@ -75,9 +82,9 @@ fn blocked(message: &str, approve: String) -> Vec<String> {
             format!("finish it: git {what} --continue    (or: git {what} --abort){}", of(place))
         }
         _ if by.starts_with("another git process") => {
-            "wait until it has ended; a lock that a killed git left behind: remove that file".to_owned()
+            "wait until it ends; if a killed git left the lock behind, remove that file".to_owned()
         }
-        _ => "do what git says above".to_owned(),
+        _ => "fix what git reports above".to_owned(),
     };
     vec![first, approve]
 }

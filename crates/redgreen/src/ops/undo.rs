@@ -1,4 +1,4 @@
-//! `redgreen undo`: takes back the merge that `approve` made, where that loses nothing and surprises nobody.
+//! `redgreen undo`: undoes the merge of `approve`, if that loses nothing.
 
 use anyhow::{Context, Result};
 use redgreen_core::event::Event;
@@ -12,13 +12,13 @@ use crate::failure::{Code, Failure};
 use crate::git::Again;
 use crate::journal::{self, Body, Journal, Line, RunFolder};
 
-/// Where a run's merge is, and where its branch stood before.
+/// The merge of a run, and the commit of its target branch before.
 struct Merge {
     commit: Oid,
     before: Oid,
 }
 
-/// Takes back the merge of the run that is named, or of the one that was approved last.
+/// Undoes the merge of the named run, or of the last approved one.
 pub fn undo(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Result<Stopped> {
     notes::check(project)?;
     let folder = match run {
@@ -26,12 +26,12 @@ pub fn undo(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Resu
         None => approved_last(project)?,
     };
     project.check_run(&folder.id, &format!("undo {}", folder.id))?;
-    let (journal, state) = Journal::open(&folder, kill_at(project)?)?;
+    let (journal, state) = Journal::open(&folder, kill_at(&project.environment)?)?;
     let state = state.context("the run's journal is empty")?;
     let (_, lines) = journal::read(&folder)?;
     let is_undone = was_undone(&state, &lines);
     let merge = if is_undone { None } else { Some(merge_of(project, &state)?) };
-    // Before the merge is gone: a run that waits and is not marked would not be found.
+    // Before the merge is undone: a waiting run without a marker would not be found.
     project.store.reopen(&folder)?;
     let mut engine = Engine::reopen(project, folder.clone(), journal, state, None, observe);
     let outcome = match merge {
@@ -45,11 +45,11 @@ pub fn undo(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Resu
     Ok(Stopped { outcome, state: engine.state().clone(), folder })
 }
 
-/// The run whose merge is the newest; one whose undo was killed at its end comes first.
+/// The run with the newest merge. One with an interrupted undo comes first.
 fn approved_last(project: &Project) -> Result<RunFolder> {
     let mut newest: Option<(i64, RunFolder)> = None;
     for folder in project.store.all()? {
-        // A journal that cannot be read is for `status` to tell of.
+        // `status` reports unreadable journals.
         let Ok((Some(state), lines)) = journal::read(&folder) else { continue };
         if was_undone(&state, &lines) {
             return Ok(folder);
@@ -62,11 +62,12 @@ fn approved_last(project: &Project) -> Result<RunFolder> {
             newest = Some((at, folder));
         }
     }
-    let nothing = || Failure::usage("no run of this repository is merged").next("redgreen status").into();
+    let nothing =
+        || Failure::usage("this repository has no merged run").next("redgreen status").into();
     newest.map(|(_, folder)| folder).ok_or_else(nothing)
 }
 
-/// It was killed after the merge was taken back, and before the run was left.
+/// It was killed after the merge was undone, and before the run was left.
 fn was_undone(state: &State, lines: &[Line]) -> bool {
     let last = lines.iter().rev().find_map(|line| match &line.body {
         Body::Event(event) => Some(event),
@@ -83,7 +84,7 @@ fn again(lines: &[Line]) -> Again {
     }
 }
 
-/// The merge, if taking it back is safe.
+/// The merge, if undoing it is safe.
 fn merge_of(project: &Project, state: &State) -> Result<Merge> {
     let (git, id, target) = (&project.git, &state.run.id, &state.run.target);
     let head = &state.progress.head.commit;
@@ -94,12 +95,20 @@ fn merge_of(project: &Project, state: &State) -> Result<Merge> {
                 .next(format!("redgreen approve {id}"))
                 .into());
         }
-        _ => return Err(Failure::usage(format!("run {id} is not merged")).next("redgreen status").into()),
+        _ => {
+            return Err(Failure::usage(format!("run {id} is not merged"))
+                .next("redgreen status")
+                .into());
+        }
     };
-    let refuse = |why: String| Failure::new(Code::No, format!("the merge of run {id} cannot be undone: {why}"));
+    let refuse = |why: String| {
+        Failure::new(Code::No, format!("the merge of run {id} cannot be undone: {why}"))
+    };
     for needed in [&commit, head] {
         if git.resolve(&format!("{needed}^{{commit}}"))?.is_none() {
-            return Err(refuse(format!("the commit {needed} is not here")).next("git fetch --all").into());
+            return Err(refuse(format!("commit {needed} is not in this repository"))
+                .next("git fetch --all")
+                .into());
         }
     }
     let parents = git.parents(&commit)?;
@@ -107,28 +116,32 @@ fn merge_of(project: &Project, state: &State) -> Result<Merge> {
         [before, brought] if git.contains(brought, head)? && !git.contains(before, head)? => {
             (before.clone(), format!("git revert -m 1 {commit}"))
         }
-        // All of the run in one commit.
-        [before] if !git.contains(&commit, head)? => (before.clone(), format!("git revert {commit}")),
+        // The whole run in one commit.
+        [before] if !git.contains(&commit, head)? => {
+            (before.clone(), format!("git revert {commit}"))
+        }
         _ => {
-            return Err(refuse(format!("{target} had its commits before redgreen merged them"))
+            return Err(refuse(format!("{target} already contained its commits before the merge"))
                 .next(format!("git log --first-parent {}", shell_word(target)))
                 .into());
         }
     };
     let tip = git.read_ref(&target.full_ref())?;
     match tip {
-        None => Err(refuse(format!("the branch {target} is gone")).next("git branch --list").into()),
-        // Somebody took it back already, or an undo was killed after that.
+        None => Err(refuse(format!("the branch {target} does not exist any more"))
+            .next("git branch --list")
+            .into()),
+        // Somebody already undid it, or an undo was killed after that.
         Some(tip) if tip == before => Ok(Merge { commit, before }),
         Some(tip) if tip != commit && git.contains(&tip, &commit)? => {
             Err(refuse(format!("{target} has newer commits")).next(revert).into())
         }
-        Some(tip) if tip != commit => Err(refuse(format!("{target} does not have it any more"))
+        Some(tip) if tip != commit => Err(refuse(format!("{target} no longer contains it"))
             .next(format!("git log {}", shell_word(target)))
             .into()),
         Some(_) => match git.published(&commit)?.as_slice() {
             [] => Ok(Merge { commit, before }),
-            places => Err(refuse(format!("it is pushed, and others may have it: {}", places.join(", ")))
+            places => Err(refuse(format!("it is already pushed: {}", places.join(", ")))
                 .next(format!("{revert} && git push"))
                 .into()),
         },
@@ -140,7 +153,7 @@ fn stopped_half_way(folder: &RunFolder, error: anyhow::Error) -> anyhow::Error {
         return error;
     }
     Failure::environment(format!("the undo of run {} stopped: {error:#}", folder.id))
-        .evidence("nothing is lost; doing it again goes on from there")
+        .evidence("nothing is lost; run it again to continue")
         .next(format!("redgreen undo {}", folder.id))
         .into()
 }

@@ -1,4 +1,4 @@
-//! `redgreen verify`: whether the tests of a range of commits prove its code, whoever wrote it.
+//! `redgreen verify`: whether the tests of a range of commits prove its code, for any author.
 
 mod commits;
 mod range;
@@ -14,7 +14,7 @@ use redgreen_core::framework::FRAMEWORKS;
 use redgreen_core::names::Oid;
 use redgreen_core::phase::{JudgedPhase, Phase};
 use redgreen_core::proof::parts::{Take, Taken, tests_of};
-use redgreen_core::proof::range::Asked;
+use redgreen_core::proof::range::RangeSpec;
 use redgreen_core::proof::{self, Evidence, Exempted, Judged, Policy, Proof, Shard, conclude};
 use redgreen_core::report::{Report, Status, Test};
 use redgreen_core::syntax::{self, Language};
@@ -30,20 +30,20 @@ use crate::trial::{self, Candidate, Ground, Memory, Range, Tried, Withheld};
 
 pub use range::asked_by_ci;
 
-/// Files that were not looked at and are named; the rest is counted.
+/// The maximum number of unchecked files to list. The rest is counted.
 const NAMED_MAX: usize = 20;
-/// The file of one part of a proof, at most.
+/// The maximum size of the file of one part.
 const PART_BYTES_MAX: u64 = 64 << 20;
 
-/// What is asked.
+/// The arguments.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// `None` for the branch that is checked out.
-    pub range: Option<Asked>,
-    /// Whether pairs of commits that call themselves RED and GREEN are judged too.
+    /// `None` for the checked-out branch.
+    pub range: Option<RangeSpec>,
+    /// Whether to judge pairs of RED and GREEN commits too.
     pub commits: bool,
     pub shard: Option<Shard>,
-    /// Runs the tests, instead of what redgreen finds.
+    /// Runs the tests, instead of a detected framework.
     pub test_command: Option<String>,
     pub timeout: Option<Duration>,
 }
@@ -57,7 +57,7 @@ pub fn exit_code(proof: &Proof) -> failure::Code {
     }
 }
 
-/// Looks at the range. What keeps it from being looked at is a part of the answer.
+/// Verifies the range. If that is impossible, the result says why.
 pub fn verify(project: &Project, question: &Question) -> Result<Proof> {
     let started = Instant::now();
     let git = &project.git;
@@ -69,11 +69,13 @@ pub fn verify(project: &Project, question: &Question) -> Result<Proof> {
     (evidence.base, evidence.head) = (ends.base.to_string(), ends.head.to_string());
     let trees = trees(git, &ends)?;
     let mut file = trust::settings_of(git, &trees.base, &project.environment)?;
-    if let Some(fault) = file.verify.fault() {
-        return Err(Failure::usage(fault).next(format!("correct {} at the base", config::FILE)).into());
+    if let Some(problem) = file.verify.problem() {
+        return Err(Failure::usage(problem)
+            .next(format!("fix {} at the base", config::FILE))
+            .into());
     }
     evidence.policy = file.verify.clone();
-    // The changed lines are tried by themselves.
+    // Mutants of the changed lines are tried separately.
     file.test.mutants = Some(0);
     let case = Case { project, question, file: &file, trees };
     let looked = case.look(&mut evidence, &ends);
@@ -85,31 +87,34 @@ pub fn verify(project: &Project, question: &Question) -> Result<Proof> {
     Ok(conclude(evidence))
 }
 
-/// Puts parts together that were made on several machines.
+/// Combines parts from several machines.
 pub fn merge(files: &[PathBuf]) -> Result<Proof> {
     let mut parts = Vec::new();
     for path in files {
         let unusable = |why: String| {
-            Failure::usage(format!("{} is no part of a proof", path.display()))
+            Failure::usage(format!("{} is not part of a proof", path.display()))
                 .evidence(why)
                 .next("redgreen verify <range> --shard K/N --json > part-K.json")
         };
         let mut text = String::new();
         let file = foreign::open_named(path).map_err(|error| unusable(format!("{error:#}")))?;
-        file.take(PART_BYTES_MAX).read_to_string(&mut text).map_err(|error| unusable(error.to_string()))?;
-        let part: Proof = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
+        file.take(PART_BYTES_MAX)
+            .read_to_string(&mut text)
+            .map_err(|error| unusable(error.to_string()))?;
+        let part: Proof =
+            serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
         parts.push(part.evidence);
     }
-    let whole =
-        proof::merge(parts).map_err(|fault| Failure::usage(fault).next("redgreen verify --merge <all parts>"))?;
+    let whole = proof::merge(parts)
+        .map_err(|problem| Failure::usage(problem).next("redgreen verify --merge <all parts>"))?;
     Ok(conclude(whole))
 }
 
 fn no_test() -> Reason {
-    Reason::new(Code::VerifyNoTest, "no test was run with the change, so nothing is known of it")
+    Reason::new(Code::VerifyNoTest, "no test ran with the change")
 }
 
-/// A fault of the surroundings is an answer; any other one is not.
+/// A problem of the environment is a result. Any other error is not.
 fn unable(error: anyhow::Error) -> Result<Reason> {
     match error.downcast_ref::<Failure>() {
         Some(failure) if failure.code == failure::Code::Environment => {
@@ -121,10 +126,10 @@ fn unable(error: anyhow::Error) -> Result<Reason> {
     }
 }
 
-/// What is compared.
+/// The compared trees.
 struct Trees {
     base: Oid,
-    /// With the submodules of the base: nobody looks into them, and a room has none.
+    /// With the submodules of the base: they are not checked, and a room has none.
     head: Oid,
     submodules: Vec<String>,
 }
@@ -132,7 +137,8 @@ struct Trees {
 fn trees(git: &Git, ends: &range::Ends) -> Result<Trees> {
     let (base, head) = (git.tree_of(&ends.base)?, git.tree_of(&ends.head)?);
     let changed = git.diff(&base, &head)?;
-    let submodules: Vec<String> = changed.into_iter().filter(Changed::is_submodule).map(|one| one.path).collect();
+    let submodules: Vec<String> =
+        changed.into_iter().filter(Changed::is_submodule).map(|one| one.path).collect();
     let names: Vec<&str> = submodules.iter().map(String::as_str).collect();
     let head = if names.is_empty() { head } else { git.with_paths_of(&head, &base, &names)? };
     Ok(Trees { base, head, submodules })
@@ -146,23 +152,23 @@ struct Case<'a> {
     trees: Trees,
 }
 
-/// What the parts of the range showed.
+/// The reports of the parts of the range.
 #[derive(Default)]
-struct Seen {
+struct Reports {
     base: Report,
     between: Report,
     head: Report,
 }
 
-/// What a range is made of.
+/// The contents of a range.
 struct Parts {
     has_tests: bool,
     has_code: bool,
-    /// The test files that changed, where they can be run by themselves.
+    /// The changed test files, if they can run separately.
     files: Vec<String>,
 }
 
-/// What the judge is asked.
+/// A step for the judge.
 struct Step<'a> {
     phase: JudgedPhase,
     /// Trees.
@@ -203,13 +209,20 @@ impl Case<'_> {
     fn look(&self, evidence: &mut Evidence, ends: &range::Ends) -> Result<()> {
         let git = &self.project.git;
         let (base, head) = (&self.trees.base, &self.trees.head);
-        let change = trial::change(git, Phase::Refactor, base, head, &FRAMEWORKS.iter().collect::<Vec<_>>())?;
+        let change = trial::change(
+            git,
+            Phase::Refactor,
+            base,
+            head,
+            &FRAMEWORKS.iter().collect::<Vec<_>>(),
+        )?;
         tell_what_is_left_out(&change, evidence);
         tell_submodules(&self.trees.submodules, evidence);
         let taken = parts(git, &change, &evidence.policy, base, head)?;
         for one in &taken {
             let is_exempt = |changed: &&ChangedPath| {
-                changed.path == one.path && matches!(changed.class, Class::RunnerConfig | Class::Manifest)
+                changed.path == one.path
+                    && matches!(changed.class, Class::RunnerConfig | Class::Manifest)
             };
             let exemption = evidence.policy.exemption(Some(&one.path), None);
             if let (Some(_), Some(exemption)) = (change.paths.iter().find(is_exempt), exemption) {
@@ -218,13 +231,21 @@ impl Case<'_> {
             }
         }
         let between = between(git, base, head, &taken)?;
-        let rest = trial::change(git, Phase::Refactor, &between, head, &FRAMEWORKS.iter().collect::<Vec<_>>())?;
-        let is_code = |changed: &ChangedPath| !matches!(changed.class, Class::Documentation | Class::TestList);
+        let rest = trial::change(
+            git,
+            Phase::Refactor,
+            &between,
+            head,
+            &FRAMEWORKS.iter().collect::<Vec<_>>(),
+        )?;
+        let is_code = |changed: &ChangedPath| {
+            !matches!(changed.class, Class::Documentation | Class::TestList)
+        };
         let (has_tests, has_code) = (between != *base, rest.paths.iter().any(is_code));
         if !has_tests && !has_code {
             return Ok(());
         }
-        let mut seen = Seen { base: self.base_report(evidence)?, ..Seen::default() };
+        let mut seen = Reports { base: self.base_report(evidence)?, ..Reports::default() };
         if !has_tests && seen.base.tests.is_empty() {
             evidence.inconclusive.get_or_insert_with(no_test);
             return Ok(());
@@ -234,13 +255,14 @@ impl Case<'_> {
             let files = files_of_tests(git, &change, head, &seen.base);
             self.judge_parts(evidence, &mut seen, &between, &Parts { has_tests, has_code, files })?;
         } else {
-            seen.head = trial::measure(self.ground(), head, self.timeout(JudgedPhase::Green)?)?.report;
+            seen.head =
+                trial::measure(self.ground(), head, self.timeout(JudgedPhase::Green)?)?.report;
             evidence.tests_ms += seen.head.wall_ms;
         }
         evidence.ran = seen.head.command.clone();
         let is_open = evidence.steps.iter().all(|step| step.decision != Decision::Refused);
         if is_open && !seen.head.tests.is_empty() {
-            // Where nothing failed, REFACTOR compared old and new tests already.
+            // If nothing failed, REFACTOR already compared old and new tests.
             if evidence.steps.iter().any(|step| step.phase == JudgedPhase::Green) {
                 weakened::compare(self, evidence, &change, &seen.head)?;
             }
@@ -249,7 +271,11 @@ impl Case<'_> {
         if is_open && seen.head.tests.is_empty() {
             evidence.inconclusive.get_or_insert_with(no_test);
         }
-        let gone = seen.base.tests.iter().filter(|test| test.status == Status::Passed && !seen.head.tests.is_empty());
+        let gone = seen
+            .base
+            .tests
+            .iter()
+            .filter(|test| test.status == Status::Passed && !seen.head.tests.is_empty());
         let gone = gone.filter(|test| seen.head.test(&test.id).is_none());
         evidence.removed = gone.map(|test| test.id.clone()).collect();
         if self.question.commits {
@@ -258,33 +284,52 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// What the tests of the base show: remembered of the same surroundings, or seen now. Tests that the policy exempts are
-    /// left out.
+    /// The test results of the base: stored for the same environment, or measured now. Tests that
+    /// the policy exempts are left out.
     fn base_report(&self, evidence: &mut Evidence) -> Result<Report> {
         let memory = Memory::of_runs(&self.project.workshop, &self.file.test)?;
         let tree = &self.trees.base;
         let known = memory.recall(tree)?;
-        let around = trial::look_around(self.ground(), tree, known.as_ref().map(|known| &known.surroundings))?;
+        let around = trial::look_around(
+            self.ground(),
+            tree,
+            known.as_ref().map(|known| &known.surroundings),
+        )?;
         let remembered = match known.filter(|known| known.surroundings == around) {
             Some(known) => known,
             None => {
-                let measured = trial::measure(self.ground(), tree, self.timeout(JudgedPhase::Green)?)?;
+                let measured =
+                    trial::measure(self.ground(), tree, self.timeout(JudgedPhase::Green)?)?;
                 evidence.tests_ms += measured.report.wall_ms;
                 memory.keep(tree, &measured)?;
                 measured
             }
         };
         let mut report = remembered.report;
-        report.tests.retain(|test| evidence.policy.exemption(test.file.as_deref(), Some(&test.id)).is_none());
+        report.tests.retain(|test| {
+            evidence.policy.exemption(test.file.as_deref(), Some(&test.id)).is_none()
+        });
         Ok(report)
     }
 
-    /// Has the judge decide on the way from the base to the tree between, and from there to the head.
-    fn judge_parts(&self, evidence: &mut Evidence, seen: &mut Seen, between: &Oid, parts: &Parts) -> Result<()> {
+    /// Judges the step from the base to the third tree, and the step from there to the head.
+    fn judge_parts(
+        &self,
+        evidence: &mut Evidence,
+        seen: &mut Reports,
+        between: &Oid,
+        parts: &Parts,
+    ) -> Result<()> {
         let (base, head) = (&self.trees.base, &self.trees.head);
         let known = seen.base.clone();
         if !parts.has_tests {
-            seen.head = self.kept_or_fixed(base, head, &known, "the code, with the tests as they were", evidence)?;
+            seen.head = self.kept_or_fixed(
+                base,
+                head,
+                &known,
+                "the new code, with the old tests",
+                evidence,
+            )?;
             return Ok(());
         }
         let red = self.red(base, between, &known, &parts.files, evidence)?;
@@ -292,9 +337,11 @@ impl Case<'_> {
         if red.verdict.decision == Decision::Accepted {
             let (mut report, targets) = (red.report.clone(), red.verdict.targets.clone());
             if !parts.files.is_empty() {
-                report.tests.extend(known.tests.iter().filter(|test| !is_in(test, &parts.files)).cloned());
+                report
+                    .tests
+                    .extend(known.tests.iter().filter(|test| !is_in(test, &parts.files)).cloned());
             }
-            evidence.steps.push(judged(JudgedPhase::Red, "the tests, with the code as it was", red));
+            evidence.steps.push(judged(JudgedPhase::Red, "the new tests, with the old code", red));
             let step = Step::new(JudgedPhase::Green, between, head, &report);
             let green = self.hold(&Step { targets: Some(targets), ..step }, evidence)?;
             seen.head = green.shown.clone();
@@ -302,13 +349,19 @@ impl Case<'_> {
             return Ok(());
         }
         if !is_nothing_red(&red) {
-            evidence.steps.push(judged(JudgedPhase::Red, "the tests, with the code as it was", red));
+            evidence.steps.push(judged(JudgedPhase::Red, "the new tests, with the old code", red));
             return Ok(());
         }
-        // No test fails without the change: the tests say what was so before, and the code is to keep it.
-        let tests = self.hold(&Step::new(JudgedPhase::Refactor, base, between, &known), evidence)?;
+        // No test fails without the change: the tests describe existing behaviour, and the code
+        // must keep it.
+        let tests =
+            self.hold(&Step::new(JudgedPhase::Refactor, base, between, &known), evidence)?;
         let report = tests.shown.clone();
-        evidence.steps.push(judged(JudgedPhase::Refactor, "the tests, with the code as it was", tests));
+        evidence.steps.push(judged(
+            JudgedPhase::Refactor,
+            "the new tests, with the old code",
+            tests,
+        ));
         seen.head = report.clone();
         if parts.has_code {
             let what = "the code, with the tests of the range";
@@ -317,8 +370,8 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// Code that no test of the range asks for keeps what the tests know; or it makes a test pass that failed already, which
-    /// is a GREEN. What its tests showed.
+    /// Code that no test of the range requires must keep the behaviour, or make a test pass that
+    /// already failed, which is a GREEN. Returns the report.
     fn kept_or_fixed(
         &self,
         base: &str,
@@ -335,17 +388,26 @@ impl Case<'_> {
             evidence.steps.push(judged(JudgedPhase::Refactor, what, tried));
             return Ok(shown);
         }
-        let passes = |id: &str| tried.shown.test(id).is_some_and(|test| test.status == Status::Passed);
+        let passes =
+            |id: &str| tried.shown.test(id).is_some_and(|test| test.status == Status::Passed);
         let fixed = known.tests.iter().filter(|test| test.status.is_failure() && passes(&test.id));
         let targets = Some(fixed.map(|test| test.id.clone()).collect());
-        let green = self.hold(&Step { targets, ..Step::new(JudgedPhase::Green, base, head, known) }, evidence)?;
+        let green = self.hold(
+            &Step { targets, ..Step::new(JudgedPhase::Green, base, head, known) },
+            evidence,
+        )?;
         let shown = green.shown.clone();
-        evidence.steps.push(judged(JudgedPhase::Green, "the code that makes failing tests pass", green));
+        evidence.steps.push(judged(
+            JudgedPhase::Green,
+            "the code that makes failing tests pass",
+            green,
+        ));
         Ok(shown)
     }
 
-    /// The tests of the range on the code of the base. Nobody ever had that tree, so tests that fail in it because a helper
-    /// of theirs is a new one are among those that the change makes pass.
+    /// The tests of the range on the code of the base. This tree never existed, so tests may fail
+    /// in it only because one of their helpers is new. They count as tests that the change makes
+    /// pass.
     fn red(
         &self,
         base: &str,
@@ -356,14 +418,20 @@ impl Case<'_> {
     ) -> Result<Tried> {
         let mut known = report.clone();
         known.tests.retain(|test| files.is_empty() || is_in(test, files));
-        let red = self.hold(&Step { only: files, ..Step::new(JudgedPhase::Red, base, between, &known) }, evidence)?;
+        let red = self.hold(
+            &Step { only: files, ..Step::new(JudgedPhase::Red, base, between, &known) },
+            evidence,
+        )?;
         let of_others = |reason: &Reason| reason.code == Code::RedOthersFail;
         if red.verdict.decision != Decision::Refused || !red.verdict.reasons.iter().all(of_others) {
             return Ok(red);
         }
         let fails = |id: &str| red.shown.test(id).is_some_and(|test| test.status.is_failure());
         known.tests.retain(|test| !fails(&test.id));
-        self.hold(&Step { only: files, ..Step::new(JudgedPhase::Red, base, between, &known) }, evidence)
+        self.hold(
+            &Step { only: files, ..Step::new(JudgedPhase::Red, base, between, &known) },
+            evidence,
+        )
     }
 
     fn hold(&self, step: &Step<'_>, evidence: &mut Evidence) -> Result<Tried> {
@@ -387,8 +455,8 @@ impl Case<'_> {
         Ok(tried)
     }
 
-    /// Puts the changed places back as they were, and faults into them.
-    fn search(&self, evidence: &mut Evidence, seen: &Seen, between: &Oid) -> Result<()> {
+    /// Reverts the changed places, and inserts mutants.
+    fn search(&self, evidence: &mut Evidence, seen: &Reports, between: &Oid) -> Result<()> {
         let range = Range {
             base: &self.trees.base,
             between,
@@ -397,28 +465,30 @@ impl Case<'_> {
             between_report: &seen.between,
             head_report: &seen.head,
             is_asked_for: evidence.steps.iter().any(|step| step.phase == JudgedPhase::Green),
-            limit: evidence.policy.faults,
+            limit: evidence.policy.mutants,
             shard: self.question.shard,
             timeout: self.timeout(JudgedPhase::Green)?,
         };
         let found = trial::search(self.ground(), range)?;
         evidence.tests_ms += u64::try_from(found.running.as_millis()).unwrap_or(u64::MAX);
-        (evidence.tests, evidence.hunks, evidence.faults) = (found.tests, found.hunks, found.faults);
+        (evidence.tests, evidence.hunks, evidence.mutants) =
+            (found.tests, found.hunks, found.mutants);
         let unseen = found.unseen.iter().take(NAMED_MAX);
-        let unseen = unseen.map(|one| format!("{}: {} was changed, and was not seen to run", one.file, one.item));
+        let unseen =
+            unseen.map(|one| format!("{}: {} changed, but did not run", one.file, one.item));
         evidence.not_verified.extend(unseen);
         if found.more {
-            let most = proof::faults::HUNKS_MAX;
-            evidence
-                .not_verified
-                .push(format!("more than {most} places of the code changed; the first ones were tried"));
+            let most = proof::mutants::HUNKS_MAX;
+            evidence.not_verified.push(format!(
+                "more than {most} places in the code changed; only the first ones were tried"
+            ));
         }
         Ok(())
     }
 }
 
-/// The changed test files, where nothing but them says what their tests show: no helper changed, no test moved away, and
-/// every result has the file that it is of. Nothing otherwise.
+/// The changed test files, if their results depend on nothing else: no helper changed, no test
+/// moved away, and every result has its file. Otherwise empty.
 fn files_of_tests(git: &Git, change: &Change, head: &str, base: &Report) -> Vec<String> {
     let mut files = Vec::new();
     for changed in change.paths.iter().filter(|changed| changed.class == Class::Test) {
@@ -428,14 +498,19 @@ fn files_of_tests(git: &Git, change: &Change, head: &str, base: &Report) -> Vec<
         {
             return Vec::new();
         }
-        let text = git.read_file(head, &changed.path).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+        let text = git
+            .read_file(head, &changed.path)
+            .ok()
+            .flatten()
+            .and_then(|bytes| String::from_utf8(bytes).ok());
         let items = syntax::items(language, &changed.path, &text.unwrap_or_default());
         if !items.iter().any(|item| item.is_test) {
             return Vec::new();
         }
         files.push(changed.path.clone());
     }
-    let is_inside = change.paths.iter().any(|changed| matches!(changed.class, Class::Mixed | Class::Snapshot));
+    let is_inside =
+        change.paths.iter().any(|changed| matches!(changed.class, Class::Mixed | Class::Snapshot));
     let is_told = base.tests.iter().all(|test| test.file.is_some());
     if is_inside || !is_told { Vec::new() } else { files }
 }
@@ -444,9 +519,11 @@ fn is_in(test: &Test, files: &[String]) -> bool {
     test.file.as_ref().is_some_and(|file| files.contains(file))
 }
 
-/// Whether all that RED says is that no test fails.
+/// Whether RED is refused only because no test fails.
 fn is_nothing_red(tried: &Tried) -> bool {
-    let none = |reason: &Reason| matches!(reason.code, Code::RedPasses | Code::RedNoTests | Code::RedSkipped);
+    let none = |reason: &Reason| {
+        matches!(reason.code, Code::RedPasses | Code::RedNoTests | Code::RedSkipped)
+    };
     tried.verdict.decision == Decision::Refused && tried.verdict.reasons.iter().all(none)
 }
 
@@ -457,7 +534,13 @@ fn judged(phase: JudgedPhase, what: &str, tried: Tried) -> Judged {
 }
 
 /// The tests of the range.
-fn parts(git: &Git, change: &Change, policy: &Policy, base: &str, head: &str) -> Result<Vec<Taken>> {
+fn parts(
+    git: &Git,
+    change: &Change,
+    policy: &Policy,
+    base: &str,
+    head: &str,
+) -> Result<Vec<Taken>> {
     let read = |tree: &str, path: &str| String::from_utf8(git.read_file(tree, path).ok()??).ok();
     Ok(tests_of(change, policy, &|path| read(base, path), &|path| read(head, path)))
 }
@@ -466,7 +549,8 @@ fn parts(git: &Git, change: &Change, policy: &Policy, base: &str, head: &str) ->
 fn between(git: &Git, base: &Oid, head: &str, taken: &[Taken]) -> Result<Oid> {
     let whole = taken.iter().filter(|one| one.take == Take::AsInHead).map(|one| one.path.as_str());
     let whole: Vec<&str> = whole.collect();
-    let mut tree = if whole.is_empty() { base.clone() } else { git.with_paths_of(base, head, &whole)? };
+    let mut tree =
+        if whole.is_empty() { base.clone() } else { git.with_paths_of(base, head, &whole)? };
     let texts: Vec<(&Path, &str)> = taken
         .iter()
         .filter_map(|one| match &one.take {
@@ -480,12 +564,14 @@ fn between(git: &Git, base: &Oid, head: &str, taken: &[Taken]) -> Result<Oid> {
     Ok(tree)
 }
 
-/// Nothing is known of a range that brings another version of a repository of its own, unless the policy says so.
+/// A range that changes the version of a submodule is inconclusive, unless the policy exempts it.
 fn tell_submodules(submodules: &[String], evidence: &mut Evidence) {
     for path in submodules {
-        let what = format!("{path} is a repository of its own, and was not looked into");
+        let what = format!("{path} is a separate repository and was not checked");
         match evidence.policy.exemption(Some(path), None) {
-            Some(exemption) => evidence.exempted.push(Exempted { what, reason: exemption.reason.clone() }),
+            Some(exemption) => {
+                evidence.exempted.push(Exempted { what, reason: exemption.reason.clone() });
+            }
             None => {
                 let reason = Reason::new(Code::ChangeSubmodule, what).place(Some(path), None);
                 evidence.inconclusive.get_or_insert(reason);
@@ -494,16 +580,16 @@ fn tell_submodules(submodules: &[String], evidence: &mut Evidence) {
     }
 }
 
-/// Names what no test can say anything about.
+/// Lists files that no test can cover.
 fn tell_what_is_left_out(change: &Change, evidence: &mut Evidence) {
     let mut left: Vec<String> = Vec::new();
     for changed in &change.paths {
         let path = &changed.path;
         match changed.class {
             Class::Documentation => left.push(format!("{path}: documentation")),
-            Class::Manifest => left.push(format!("{path}: what is installed was not compared")),
+            Class::Manifest => left.push(format!("{path}: installed packages were not compared")),
             Class::Implementation | Class::Mixed | Class::Stub if changed.kind == Kind::Deleted => {
-                left.push(format!("{path}: deleted; only the tests that are left speak of it"));
+                left.push(format!("{path}: deleted; checked only by the remaining tests"));
             }
             Class::Implementation
             | Class::Mixed
@@ -518,6 +604,6 @@ fn tell_what_is_left_out(change: &Change, evidence: &mut Evidence) {
     }
     let more = left.len().saturating_sub(NAMED_MAX);
     left.truncate(NAMED_MAX);
-    left.extend((more > 0).then(|| format!("{more} more files of documentation and dependencies")));
+    left.extend((more > 0).then(|| format!("{more} more documentation and dependency files")));
     evidence.not_verified.extend(left);
 }

@@ -1,4 +1,4 @@
-//! `redgreen watch`: follows a run that another process works on, from its journal, until it stops.
+//! `redgreen watch`: follows a run of another process from its journal, until it stops.
 
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,9 @@ use crate::engine::{Observer, Project, Sight};
 use crate::failure::{Code, Failure};
 use crate::journal::{self, RunFolder, Tail};
 
-/// How often the journal is looked at.
+/// How often to read the journal.
 const LOOK: Duration = Duration::from_millis(200);
-/// A run that begins has no journal for a moment.
+/// A new run has no journal for a moment.
 const BEGINS_WITHIN: Duration = Duration::from_secs(5);
 
 pub fn watch(project: &Project, named: Option<&str>, observe: Observer<'_>) -> Result<Stopped> {
@@ -25,18 +25,20 @@ pub fn watch(project: &Project, named: Option<&str>, observe: Observer<'_>) -> R
     let started = Instant::now();
     let mut is_first = true;
     loop {
-        // Asked before the journal is read: what a process writes last is read after it has ended.
+        // Checked before the journal is read, so that the last lines of a process are read after it
+        // ended.
         let at_work = journal::is_busy(&folder);
         let lines = tail.more()?;
         let cycle = tail.state().map(|state| state.progress.cycle);
-        // Earlier cycles are history.
-        let is_shown = |cycle_then: u32| !is_first || cycle.is_some_and(|cycle| cycle_then == cycle);
+        // Earlier cycles are not shown.
+        let is_shown =
+            |cycle_then: u32| !is_first || cycle.is_some_and(|cycle| cycle_then == cycle);
         for (line, state) in lines.iter().filter(|(_, state)| is_shown(state.progress.cycle)) {
             observe(Sight::Line(line, state));
         }
         is_first = is_first && lines.is_empty();
         match tail.state() {
-            // Whoever resumes it may be about to say so.
+            // A process that resumes it may be about to say so.
             Some(state @ State { left: Some(outcome), .. }) if !at_work => {
                 return Ok(Stopped { outcome: outcome.clone(), state: state.clone(), folder });
             }
@@ -44,7 +46,7 @@ pub fn watch(project: &Project, named: Option<&str>, observe: Observer<'_>) -> R
                 return Err(stopped_midway(&folder).into());
             }
             None if started.elapsed() > BEGINS_WITHIN => {
-                return Err(Failure::usage(format!("run {} never began", folder.id))
+                return Err(Failure::usage(format!("run {} never started", folder.id))
                     .next(format!("redgreen abort {}", folder.id))
                     .into());
             }
@@ -54,7 +56,7 @@ pub fn watch(project: &Project, named: Option<&str>, observe: Observer<'_>) -> R
 }
 
 fn stopped_midway(folder: &RunFolder) -> Failure {
-    Failure::new(Code::Interrupted, format!("run {} stopped in the middle: nobody is at work on it", folder.id))
+    Failure::new(Code::Interrupted, format!("run {} stopped early and is not active", folder.id))
         .evidence("nothing is lost")
         .next(format!("redgreen resume {}", folder.id))
 }

@@ -1,10 +1,12 @@
-//! `redgreen why`: the present state of a run on one screen: phase, gate, command, decisive line, who is at fault, what
-//! happens next.
+//! `redgreen why`: the state of a run on one screen: phase, gate, command, decisive line,
+//! responsible side, next step.
 
 use anyhow::Result;
+use redgreen_core::attempts::Selection;
 use redgreen_core::event::Event;
 use redgreen_core::phase::Phase;
 use redgreen_core::state::Situation;
+use redgreen_core::steps::Steps;
 use redgreen_core::tally;
 use redgreen_core::verdict::{Decision, Reason, Side, Verdict};
 use serde::Serialize;
@@ -21,14 +23,17 @@ use crate::journal::{self, Body, Line, RunFolder};
 pub struct Why {
     pub version: u32,
     pub run: Overview,
-    /// What has to hold for the phase to be accepted.
+    /// What must hold for the phase to be accepted.
     pub gate: &'static str,
-    /// Merged or aborted: nothing is asked of anybody.
+    /// Merged or aborted: nothing is left to do.
     #[serde(skip)]
     pub is_over: bool,
+    /// How the work of the last verdict was chosen, if it was one of several attempts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<Selection>,
     /// The last verdict, if there was one.
     pub verdict: Option<LastVerdict>,
-    /// What is being done now, or was being done when it was killed.
+    /// The current step, or the step during which it was killed.
     pub doing: Option<String>,
     pub artifacts: Vec<String>,
 }
@@ -38,11 +43,11 @@ pub struct Why {
 pub struct LastVerdict {
     pub phase: Phase,
     pub verdict: Verdict,
-    /// What was run, how it ended, how long it took.
+    /// The command, the result and the time.
     pub ran: Option<String>,
     pub side: Side,
     pub next_step: &'static str,
-    /// What was judged and not accepted, as a patch; of a large one, its beginning and its end.
+    /// What was judged and not accepted, as a patch. A large one is shortened in the middle.
     pub diff: Option<String>,
     pub diff_cut: bool,
 }
@@ -55,12 +60,14 @@ pub fn why(project: &Project, named: Option<&str>) -> Result<Why> {
     };
     let (state, lines) = journal::read(&folder)?;
     let state = state.ok_or_else(|| {
-        Failure::usage(format!("run {} never began", folder.id)).next(format!("redgreen abort {}", folder.id))
+        Failure::usage(format!("run {} never started", folder.id))
+            .next(format!("redgreen abort {}", folder.id))
     })?;
     Ok(Why {
         version: 1,
         gate: tally::gate(&state),
         is_over: matches!(state.situation, Situation::Ended(_)),
+        attempts: selection(&lines),
         verdict: last_verdict(&lines).map(|(last, tree)| match tree {
             Some(tree) if last.verdict.decision != Decision::Accepted => {
                 let diff = attempt(&project.git, &state.progress.head.tree, tree);
@@ -75,7 +82,17 @@ pub fn why(project: &Project, named: Option<&str>) -> Result<Why> {
     })
 }
 
-/// What was written, each file once, in the order of its last writing.
+fn selection(lines: &[Line]) -> Option<Selection> {
+    let mut steps = Steps::default();
+    for line in lines {
+        if let Body::Event(event) = &line.body {
+            steps.hear(line.at, event);
+        }
+    }
+    steps.steps.pop().filter(|_| steps.candidates.is_empty())?.attempts
+}
+
+/// The written files, each once, in the order of their last change.
 fn artifacts(folder: &RunFolder, lines: &[Line]) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     for line in lines {
@@ -97,13 +114,15 @@ fn last_intent(lines: &[Line]) -> Option<String> {
     })
 }
 
-/// The verdict, and the tree that it is about.
+/// The verdict, and its tree.
 fn last_verdict(lines: &[Line]) -> Option<(LastVerdict, Option<&str>)> {
-    // What was judged before a rollback is about commits that the run does not have any more.
+    // Verdicts before a rollback are about commits that the run no longer has.
     let rolled_back = |line: &&Line| matches!(&line.body, Body::Event(event) if matches!(**event, Event::RolledBack { .. } | Event::TestRejected { .. } | Event::WorkEdited { .. }));
-    let mut events = lines.iter().rev().take_while(|line| !rolled_back(line)).filter_map(|line| match &line.body {
-        Body::Event(event) => Some(event.as_ref()),
-        Body::Intent { .. } => None,
+    let mut events = lines.iter().rev().take_while(|line| !rolled_back(line)).filter_map(|line| {
+        match &line.body {
+            Body::Event(event) => Some(event.as_ref()),
+            Body::Intent { .. } => None,
+        }
     });
     let last = events.find_map(|event| match event {
         Event::Judged { phase, verdict, report, .. } => {

@@ -1,4 +1,4 @@
-//! What a person types at a terminal. Ctrl-C ends the wait; a plain read would go on waiting for Enter.
+//! Reads a line from the terminal. Ctrl-C ends the wait; a plain read would wait for Enter.
 
 use std::io::{self, BufRead};
 use std::time::{Duration, Instant};
@@ -8,20 +8,20 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::{Interrupted, Stop};
 
-/// How often we look whether the user wants to stop.
+/// The interval of checking for a stop request.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What came of waiting for a line.
+/// The result of waiting for a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Typed {
-    /// Without the blanks around it.
+    /// Without surrounding whitespace.
     Line(String),
-    /// Nobody will type any more.
+    /// Standard input is closed.
     End,
     TimeUp,
 }
 
-/// Waits for a line, at most until `deadline`.
+/// Waits for a line until `deadline`.
 pub fn typed(stop: &Stop, deadline: Option<Instant>) -> Result<Typed> {
     let stdin = io::stdin();
     loop {
@@ -33,7 +33,7 @@ pub fn typed(stop: &Stop, deadline: Option<Instant>) -> Result<Typed> {
         }
         let wait = Timespec::try_from(LOOK).ok();
         let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
-        // A signal in between is as good as nothing.
+        // A signal is treated like no input.
         if poll(&mut asked, wait.as_ref()).is_ok_and(|count| count > 0) {
             let mut line = String::new();
             let count = stdin.lock().read_line(&mut line).context("read the keyboard")?;

@@ -1,5 +1,5 @@
-//! What goes into a program and what comes out of it, served by the one thread that waits for it anyway: a git command
-//! takes two milliseconds, and starting threads for it would be a good part of that.
+//! Reads and writes the pipes of a program on the thread that waits for it. A git command takes two
+//! milliseconds, and starting threads would be a large part of that.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -17,49 +17,48 @@ use rustix::io::ioctl_fionbio;
 use super::{Answer, Attention, Heard, Listener, Watcher};
 
 const READ_BYTES: usize = 64 << 10;
-/// A program that has said so many little things in a row will go on: we let it talk, and listen to many at once. Woken
-/// for each line of ten thousand tests, the two of us would do nothing but take turns.
-const LITTLE_READS_MAX: u32 = 32;
-const LISTEN_LATER: Duration = Duration::from_millis(1);
-/// A longer line is heard up to here; the rest of it is passed over.
+/// After this many small reads in a row, wait a moment and read more at once. Waking up for each of
+/// ten thousand lines would cost more than the tests.
+const SMALL_READS_MAX: u32 = 32;
+const SMALL_READS_PAUSE: Duration = Duration::from_millis(1);
+/// Longer lines are truncated to this length.
 const LINE_BYTES_MAX: usize = 4 << 20;
 
-/// The three pipes of a program. One that is absent is closed.
+/// The three pipes of a program. `None` is closed.
 pub(super) struct Pipes<'a, 'l> {
     input: Option<File>,
     unwritten: Cow<'a, [u8]>,
-    /// How much of it is written already.
+    /// The number of bytes written so far.
     written: usize,
-    /// The input is not over when everything is written.
+    /// Whether stdin stays open after everything is written.
     stays_open: bool,
     outputs: [Stream; 2],
     buffer: Vec<u8>,
-    /// Reads in a row that did not fill the buffer.
-    little_reads: u32,
+    /// Consecutive reads that did not fill the buffer.
+    small_reads: u32,
     listener: Option<Listener<'l>>,
     watcher: Option<Watcher<'l>>,
     line: Line,
-    /// Since when the listener wants nothing more of the program.
+    /// When the listener was done with the program.
     done: Option<Instant>,
 }
 
-/// A line on its way.
+/// An incomplete line.
 #[derive(Default)]
 struct Line {
     bytes: Vec<u8>,
     too_long: bool,
 }
 
-/// One stream of a program's output.
 struct Stream {
     pipe: Option<File>,
     kept: Kept,
 }
 
-/// The head and the tail of a stream, so that gigabytes of output cost no memory.
+/// The head and tail of a stream, so that gigabytes of output do not use memory.
 #[derive(Default)]
 struct Kept {
-    /// How long each of the two may get.
+    /// The maximum length of each.
     half: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
@@ -67,7 +66,12 @@ struct Kept {
 }
 
 impl<'a, 'l> Pipes<'a, 'l> {
-    pub(super) fn of(child: &mut Child, input: &'a [u8], bytes_max: usize, attention: Attention<'l>) -> Result<Self> {
+    pub(super) fn of(
+        child: &mut Child,
+        input: &'a [u8],
+        bytes_max: usize,
+        attention: Attention<'l>,
+    ) -> Result<Self> {
         let (listener, watcher, stays_open) = match attention {
             Attention::None => (None, None, false),
             Attention::Watching(watcher) => (None, Some(watcher), false),
@@ -78,8 +82,10 @@ impl<'a, 'l> Pipes<'a, 'l> {
             let kept = Kept { half: bytes_max / 2, ..Kept::default() };
             Ok(Stream { pipe: pipe.map(ready).transpose()?, kept })
         };
-        let outputs =
-            [stream(child.stdout.take().map(OwnedFd::from))?, stream(child.stderr.take().map(OwnedFd::from))?];
+        let outputs = [
+            stream(child.stdout.take().map(OwnedFd::from))?,
+            stream(child.stderr.take().map(OwnedFd::from))?,
+        ];
         let pipe = child.stdin.take().map(OwnedFd::from).map(ready).transpose()?;
         Ok(Self {
             input: pipe,
@@ -88,7 +94,7 @@ impl<'a, 'l> Pipes<'a, 'l> {
             stays_open,
             outputs,
             buffer: vec![0; READ_BYTES],
-            little_reads: 0,
+            small_reads: 0,
             listener,
             watcher,
             line: Line::default(),
@@ -96,20 +102,20 @@ impl<'a, 'l> Pipes<'a, 'l> {
         })
     }
 
-    pub(super) fn is_listened_to(&self) -> bool {
+    pub(super) fn have_listener(&self) -> bool {
         self.listener.is_some()
     }
 
-    pub(super) fn are_spoken_through(&self) -> bool {
+    pub(super) fn stay_open(&self) -> bool {
         self.stays_open && self.done.is_none()
     }
 
-    /// Since when the listener wants nothing more of the program; `None` while it does.
+    /// When the listener was done with the program; `None` before that.
     pub(super) fn done_since(&self) -> Option<Instant> {
         self.done
     }
 
-    /// Tells the listener something, and does what it answers.
+    /// Passes an event to the listener and handles the answer.
     pub(super) fn tell(&mut self, heard: Heard<'_>) {
         let Some(listener) = &mut self.listener else { return };
         match listener(heard) {
@@ -127,15 +133,15 @@ impl<'a, 'l> Pipes<'a, 'l> {
         }
     }
 
-    /// The program, and everyone it passed its pipes on to, has closed them.
+    /// Whether the program, and every process that inherited its pipes, closed them.
     pub(super) fn are_closed(&self) -> bool {
         self.outputs.iter().all(|stream| stream.pipe.is_none())
     }
 
-    /// Waits until something can be read or written, and does so.
+    /// Waits until a pipe is ready, then reads or writes.
     pub(super) fn serve(&mut self, wait: Duration) {
-        if self.little_reads > LITTLE_READS_MAX {
-            thread::sleep(LISTEN_LATER.min(wait));
+        if self.small_reads > SMALL_READS_MAX {
+            thread::sleep(SMALL_READS_PAUSE.min(wait));
         }
         let [input, stdout, stderr] = self.ready(wait);
         if input {
@@ -144,7 +150,8 @@ impl<'a, 'l> Pipes<'a, 'l> {
         for (index, ready) in [stdout, stderr].into_iter().enumerate() {
             let Some(stream) = self.outputs.get_mut(index).filter(|_| ready) else { continue };
             let count = stream.read(&mut self.buffer);
-            self.little_reads = if count == READ_BYTES { 0 } else { self.little_reads.saturating_add(1) };
+            self.small_reads =
+                if count == READ_BYTES { 0 } else { self.small_reads.saturating_add(1) };
             if index == 0 && self.listener.is_some() {
                 self.hear(count);
             }
@@ -154,7 +161,7 @@ impl<'a, 'l> Pipes<'a, 'l> {
         }
     }
 
-    /// Passes on the lines in what was just read from standard output.
+    /// Passes on the lines in the bytes just read from stdout.
     fn hear(&mut self, count: usize) {
         let read = self.buffer.get(..count).unwrap_or_default().to_vec();
         for part in read.split_inclusive(|byte| *byte == b'\n') {
@@ -164,7 +171,7 @@ impl<'a, 'l> Pipes<'a, 'l> {
                 self.end_line();
             }
         }
-        // What was said last may lack its end.
+        // The last line may have no line break.
         if count == 0 && self.outputs.first().is_some_and(|stream| stream.pipe.is_none()) {
             self.end_line();
         }
@@ -177,7 +184,7 @@ impl<'a, 'l> Pipes<'a, 'l> {
         }
     }
 
-    /// Standard output and standard error, each with whether something of it is gone.
+    /// Stdout and stderr, each with whether it was truncated.
     pub(super) fn into_kept(self) -> [(Vec<u8>, bool); 2] {
         self.outputs.map(|stream| stream.kept.whole())
     }
@@ -189,11 +196,13 @@ impl<'a, 'l> Pipes<'a, 'l> {
             (stdout.pipe.as_ref(), PollFlags::IN),
             (stderr.pipe.as_ref(), PollFlags::IN),
         ];
-        let mut polled: Vec<PollFd<'_>> =
-            pipes.iter().filter_map(|(pipe, events)| Some(PollFd::new((*pipe)?, *events))).collect();
+        let mut polled: Vec<PollFd<'_>> = pipes
+            .iter()
+            .filter_map(|(pipe, events)| Some(PollFd::new((*pipe)?, *events)))
+            .collect();
         let wait = Timespec::try_from(wait).ok();
         if poll(&mut polled, wait.as_ref()).is_err() {
-            // A signal came in between; whoever called asks again.
+            // Interrupted by a signal; the caller polls again.
             return [false; 3];
         }
         let mut answers = polled.iter().map(|polled| !polled.revents().is_empty());
@@ -204,8 +213,8 @@ impl<'a, 'l> Pipes<'a, 'l> {
         let Some(pipe) = &mut self.input else { return };
         match pipe.write(self.unwritten.get(self.written..).unwrap_or_default()) {
             Ok(count) => self.written += count,
-            Err(error) if is_passing(&error) => {}
-            // A program that does not read its input closes the pipe: its choice, not our error.
+            Err(error) if is_transient(&error) => {}
+            // A program that does not read its input closes the pipe, which is not an error.
             Err(_) => self.input = None,
         }
         if !self.stays_open && self.written >= self.unwritten.len() {
@@ -223,11 +232,11 @@ impl Line {
 }
 
 impl Stream {
-    /// How many bytes came.
+    /// The number of bytes read.
     fn read(&mut self, buffer: &mut [u8]) -> usize {
         let Some(pipe) = &mut self.pipe else { return 0 };
         match pipe.read(buffer) {
-            Err(error) if is_passing(&error) => 0,
+            Err(error) if is_transient(&error) => 0,
             Ok(0) | Err(_) => {
                 self.pipe = None;
                 0
@@ -245,7 +254,7 @@ impl Kept {
         let room = self.half.saturating_sub(self.head.len()).min(bytes.len());
         let (head, tail) = bytes.split_at(room);
         self.head.extend_from_slice(head);
-        // Room is made before it is needed, so that the buffer never grows beyond its half.
+        // Make room first, so that the buffer never grows beyond its limit.
         let excess = (self.tail.len() + tail.len()).saturating_sub(self.half);
         self.cut |= excess > 0;
         let old = excess.min(self.tail.len());
@@ -264,12 +273,12 @@ impl Kept {
     }
 }
 
-/// Our end of a pipe, which never keeps us waiting; the program's own end stays as it is.
+/// Makes our end of a pipe non-blocking. The program's end is not affected.
 fn ready(pipe: OwnedFd) -> Result<File> {
     ioctl_fionbio(&pipe, true).context("prepare a pipe")?;
     Ok(File::from(pipe))
 }
 
-fn is_passing(error: &std::io::Error) -> bool {
+fn is_transient(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted)
 }

@@ -1,4 +1,4 @@
-//! The test suites at work, and the files that they report to while they run.
+//! The running test suites and their report streams.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,18 +8,18 @@ use redgreen_core::format::stream::Tally;
 
 use super::Stop;
 
-/// A test suite that runs now.
+/// A running test suite.
 #[derive(Debug)]
 pub struct SuiteAtWork {
-    /// The framework.
+    /// The name of the framework.
     pub name: String,
-    /// Grows line by line, where the framework has a reporter of ours. Tests can write to it.
+    /// The stream of our reporter, one line per test. Tests can write to it.
     pub stream: PathBuf,
-    /// Counts what the runner prints, where it tells of each test.
+    /// Counts results in the runner's output, if it prints each test.
     printed: Mutex<Counter>,
 }
 
-/// While it lives, the suite is at work.
+/// Marks the suite as running until dropped.
 #[derive(Debug)]
 pub struct AtWork {
     stop: Stop,
@@ -28,13 +28,14 @@ pub struct AtWork {
 
 impl Stop {
     pub fn suite_at_work(&self, name: &str, stream: PathBuf) -> AtWork {
-        let suite = Arc::new(SuiteAtWork { name: name.to_owned(), stream, printed: Mutex::default() });
+        let suite =
+            Arc::new(SuiteAtWork { name: name.to_owned(), stream, printed: Mutex::default() });
         let stop = self.whole().clone();
         stop.0.suites.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&suite));
         AtWork { stop, suite }
     }
 
-    /// The one that was started last.
+    /// The suite that was started last.
     pub fn newest_suite(&self) -> Option<Arc<SuiteAtWork>> {
         self.whole().0.suites.lock().unwrap_or_else(PoisonError::into_inner).last().cloned()
     }
@@ -45,14 +46,14 @@ impl Stop {
 }
 
 impl SuiteAtWork {
-    /// What its runner printed tells this of how far it got.
+    /// The progress according to the runner's output.
     pub fn printed(&self) -> Tally {
         self.printed.lock().unwrap_or_else(PoisonError::into_inner).tally()
     }
 }
 
 impl AtWork {
-    /// Hears what its runner prints, as it comes.
+    /// Processes output of the runner as it arrives.
     pub fn hear(&self, bytes: &[u8]) {
         self.suite.printed.lock().unwrap_or_else(PoisonError::into_inner).hear(bytes);
     }

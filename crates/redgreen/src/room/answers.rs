@@ -1,8 +1,8 @@
-//! What stand-ins answered when they were asked for their program. A shim of pyenv takes a tenth of a second to answer and
-//! is asked before every verdict, so an answer is remembered for as long as nothing that had a say in it was touched.
+//! A cache of the programs behind shims. A pyenv shim takes a tenth of a second to answer and is
+//! asked before every verdict, so the answer is kept until one of the files it depends on changes.
 //!
-//! Only what is known to answer by certain files is remembered: a program that is no stand-in, a proxy of rustup, a shim
-//! in the manner of pyenv. Whatever else there is (asdf, mise, a script of the user's) is asked every time.
+//! Only known cases are cached: real programs, rustup proxies and pyenv-style shims. Others (asdf,
+//! mise, scripts) are asked every time.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -10,17 +10,18 @@ use std::time::SystemTime;
 
 use crate::sandbox::Stamp;
 
-/// So many answers are kept: a few tools, asked in the worktrees of a few runs.
+/// The number of cached answers: a few tools in the worktrees of a few runs.
 const ANSWERS_MAX: usize = 64;
-/// What rustup and shims in the manner of pyenv read, in the folder they are asked in and in those above it.
-const CHOICES: &[&str] = &["rust-toolchain", "rust-toolchain.toml", ".python-version", ".node-version"];
+/// Files that rustup and pyenv-style shims read in the current folder and its parents.
+const CHOICES: &[&str] =
+    &["rust-toolchain", "rust-toolchain.toml", ".python-version", ".node-version"];
 const RUSTUP_FOLDER: &str = "toolchains";
 const SHIM_FOLDER: &str = "shims";
 const VERSIONS_FOLDER: &str = "versions";
 
 static ANSWERS: Mutex<Vec<Answer>> = Mutex::new(Vec::new());
 
-/// What was asked of whom, and where.
+/// A question to a shim: its arguments and working directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Question {
     pub(super) file: PathBuf,
@@ -31,20 +32,22 @@ pub(super) struct Question {
 struct Answer {
     question: Question,
     lines: Vec<PathBuf>,
-    /// All that had a say in it.
+    /// The files that the answer depends on.
     says: Vec<(PathBuf, Option<Stamp>)>,
 }
 
-/// The answer of before, if it would be the same now.
+/// The cached answer, if it is still valid.
 pub(super) fn remembered(question: &Question) -> Option<Vec<PathBuf>> {
     let answers = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner);
     let known = answers.iter().find(|answer| answer.question == *question)?;
     known.says.iter().all(|(path, then)| Stamp::of(path) == *then).then(|| known.lines.clone())
 }
 
-/// Keeps an answer to a question that was put at `asked`.
+/// Caches the answer to a question asked at `asked`.
 pub(super) fn remember(question: Question, lines: &[PathBuf], asked: SystemTime) {
-    let Some(paths) = lines.first().and_then(|program| with_a_say(&question, program)) else { return };
+    let Some(paths) = lines.first().and_then(|program| dependencies_of(&question, program)) else {
+        return;
+    };
     let says: Vec<_> = paths
         .into_iter()
         .map(|path| {
@@ -63,12 +66,12 @@ pub(super) fn remember(question: Question, lines: &[PathBuf], asked: SystemTime)
     answers.push(Answer { question, lines: lines.to_vec(), says });
 }
 
-/// The files on which the answer depends; `None` where nobody knows.
-fn with_a_say(question: &Question, program: &Path) -> Option<Vec<PathBuf>> {
+/// The files that the answer depends on; `None` if unknown.
+fn dependencies_of(question: &Question, program: &Path) -> Option<Vec<PathBuf>> {
     let file = &question.file;
     let mut says = vec![file.clone(), program.to_owned()];
     if file.canonicalize().ok()? == program.canonicalize().ok()? {
-        // Python in a virtual environment reads where it belongs to.
+        // Python reads `pyvenv.cfg` of its virtual environment.
         says.extend(file.ancestors().skip(1).take(2).map(|folder| folder.join("pyvenv.cfg")));
         return Some(says);
     }
@@ -77,12 +80,15 @@ fn with_a_say(question: &Question, program: &Path) -> Option<Vec<PathBuf>> {
     let root = versions.parent()?;
     if versions.ends_with(RUSTUP_FOLDER) {
         says.extend([versions.to_owned(), root.join("settings.toml")]);
-    } else if versions.ends_with(VERSIONS_FOLDER) && file.parent() == Some(&root.join(SHIM_FOLDER)) {
+    } else if versions.ends_with(VERSIONS_FOLDER) && file.parent() == Some(&root.join(SHIM_FOLDER))
+    {
         says.extend([versions.to_owned(), root.join("version")]);
     } else {
         return None;
     }
-    says.extend(question.folder.ancestors().flat_map(|folder| CHOICES.iter().map(|name| folder.join(name))));
+    says.extend(
+        question.folder.ancestors().flat_map(|folder| CHOICES.iter().map(|name| folder.join(name))),
+    );
     Some(says)
 }
 
@@ -93,16 +99,22 @@ mod tests {
 
     use super::*;
 
-    /// A home with a shim of pyenv's for two versions, and a project beside it.
+    /// A home with a pyenv shim for two versions, and a project.
     fn home() -> (tempfile::TempDir, Question, Vec<PathBuf>) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        for path in ["pyenv/shims/python", "pyenv/versions/3.11/bin/python", "pyenv/version", "home/project/README"] {
+        for path in [
+            "pyenv/shims/python",
+            "pyenv/versions/3.11/bin/python",
+            "pyenv/version",
+            "home/project/README",
+        ] {
             fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
             fs::write(root.join(path), path).unwrap();
         }
         let file = root.join("pyenv/shims/python");
-        let question = Question { file, arguments: vec!["-V".to_owned()], folder: root.join("home/project") };
+        let question =
+            Question { file, arguments: vec!["-V".to_owned()], folder: root.join("home/project") };
         (folder, question, vec![root.join("pyenv/versions/3.11/bin/python")])
     }
 
@@ -111,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_holds_until_something_that_has_a_say_in_it_is_touched() {
+    fn an_answer_is_valid_until_a_dependency_changes() {
         for touched in [
             "home/.python-version",
             "home/project/.python-version",
@@ -123,8 +135,11 @@ mod tests {
             let (folder, question, lines) = home();
             remember(question.clone(), &lines, later());
             assert_eq!(remembered(&question), Some(lines.clone()), "{touched}");
-            assert_eq!(remembered(&Question { folder: folder.path().to_owned(), ..question.clone() }), None);
-            fs::write(folder.path().join("home/project/README"), "of no account").unwrap();
+            assert_eq!(
+                remembered(&Question { folder: folder.path().to_owned(), ..question.clone() }),
+                None
+            );
+            fs::write(folder.path().join("home/project/README"), "unrelated").unwrap();
             assert_eq!(remembered(&question), Some(lines), "{touched}");
             fs::write(folder.path().join(touched), "something else").unwrap();
             assert_eq!(remembered(&question), None, "{touched}");
@@ -132,14 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_may_be_older_than_its_files_is_not_kept() {
+    fn answers_with_recently_changed_files_are_not_cached() {
         let (_folder, question, lines) = home();
         remember(question.clone(), &lines, SystemTime::now());
         assert_eq!(remembered(&question), None);
     }
 
     #[test]
-    fn what_nobody_knows_is_asked_every_time() {
+    fn unknown_shims_are_not_cached() {
         let (folder, question, _) = home();
         let elsewhere = folder.path().join("home/project/README");
         remember(question.clone(), &[elsewhere], later());
@@ -149,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_no_stand_in_answers_by_itself() {
+    fn a_real_program_is_cached() {
         let (folder, question, _) = home();
         let itself = vec![question.file.clone()];
         remember(question.clone(), &itself, later());

@@ -1,5 +1,5 @@
-//! Which files a room gets: those of the candidate, without what only pretends to be one, with the frozen ones in
-//! place. What is worth a ruling is listed, and ruled on elsewhere.
+//! Selects the files of a room: those of the candidate, without generated ones, with the frozen
+//! paths in place. Reports suspicious files; they are judged elsewhere.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use super::manifest::{Manifest, SUBMODULE, lay_over};
 
-/// Installed by a tool, never written by hand: with one of them a stranger's code runs before any test.
+/// Files that only tools create. With one of them, foreign code runs before any test.
 const INSTALLED: &[&str] = &["pth", "egg-link"];
 const INSTALLED_FOLDERS: &[&str] = &["dist-info", "egg-info"];
 const BYTECODE: &[&str] = &["pyc", "pyo"];
 const BYTECODE_FOLDER: &str = "__pycache__";
-/// A module of one of these names is imported instead of the real one when its folder comes first.
+/// A module with one of these names shadows the real one if its folder comes first.
 const RUNNER_MODULES: &[&str] = &[
     "_pytest",
     "coverage",
@@ -25,7 +25,7 @@ const RUNNER_MODULES: &[&str] = &[
     "unittest",
     "usercustomize",
 ];
-/// Files that tell a tool what to run, where from, or how.
+/// Files that configure what a tool runs, from where, or how.
 const CONFIGURATION: &[&str] = &[
     ".cargo/config",
     ".cargo/config.toml",
@@ -56,23 +56,23 @@ pub struct Dropped {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Compiled Python, which may be of another source than the one beside it.
+    /// Compiled Python, which may not match its source.
     Bytecode,
-    /// A package's mark or a path file that the candidate added.
+    /// Package metadata or a path file that the candidate added.
     Installed,
     /// A link that leads out of the room.
     LinkOut,
-    /// In the way of a frozen file, or of packages that are brought in.
+    /// Conflicts with a frozen file or with packages.
     InTheWay,
-    /// The caller wants it gone.
+    /// Removed by the caller.
     Removed,
 }
 
-/// A file that tools obey.
+/// A configuration file of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configuration {
     pub path: PathBuf,
-    /// The candidate added or changed it.
+    /// Whether the candidate added or changed it.
     pub changed: bool,
 }
 
@@ -80,14 +80,14 @@ pub struct Configuration {
 pub(super) struct Composed {
     pub(super) files: Manifest,
     pub(super) dropped: Vec<Dropped>,
-    /// Where the candidate differed and the frozen state was taken.
+    /// Paths where the candidate differed from the frozen state.
     pub(super) frozen: Vec<PathBuf>,
     pub(super) planted: Vec<PathBuf>,
     pub(super) configuration: Vec<Configuration>,
     pub(super) submodules: Vec<PathBuf>,
 }
 
-/// A path that is to be as it is in another tree; nothing, where it is not in there.
+/// A path taken from another tree. Removed if it does not exist there.
 pub(super) struct Overlay<'a> {
     pub(super) path: &'a Path,
     pub(super) from: &'a Manifest,
@@ -117,16 +117,26 @@ pub(super) fn compose(
         room.lay(overlay);
     }
     for path in removed {
-        let below: Vec<PathBuf> = room.files.keys().filter(|file| file.starts_with(path)).cloned().collect();
+        let below: Vec<PathBuf> =
+            room.files.keys().filter(|file| file.starts_with(path)).cloned().collect();
         for path in below {
             room.files.remove(&path);
             room.dropped.push(Dropped { path, why: Why::Removed });
         }
     }
     let obeyed = room.files.keys().filter(|path| is_configuration(path));
-    room.configuration =
-        obeyed.map(|path| Configuration { path: path.clone(), changed: is_changed(path, &room.files, base) }).collect();
-    room.submodules = room.files.values().filter(|file| file.mode == SUBMODULE).map(|file| file.path.clone()).collect();
+    room.configuration = obeyed
+        .map(|path| Configuration {
+            path: path.clone(),
+            changed: is_changed(path, &room.files, base),
+        })
+        .collect();
+    room.submodules = room
+        .files
+        .values()
+        .filter(|file| file.mode == SUBMODULE)
+        .map(|file| file.path.clone())
+        .collect();
     room
 }
 
@@ -171,19 +181,23 @@ fn is_installed_folder(name: &OsStr) -> bool {
     extension.is_some_and(|extension| INSTALLED_FOLDERS.contains(&extension))
 }
 
-/// The module or package of a runner's name that a path is part of, at the root or in `src`, where Python looks first.
+/// The runner module that a path belongs to, at the root or in `src`, where Python looks first.
 fn runner_module(path: &Path) -> Option<&'static str> {
     let path = path.strip_prefix("src").unwrap_or(path);
     let first = path.iter().next()?;
     let is_file = path.iter().count() == 1;
     let module = if is_file { Path::new(first).file_stem() } else { Some(first) };
-    // A compiled module is `pytest.cpython-311-x86_64-linux-gnu.so`.
-    let module = module.and_then(OsStr::to_str).unwrap_or_default().split('.').next().unwrap_or_default();
-    let is_code = path.extension().is_some_and(|extension| ["py", "pyc", "so"].iter().any(|code| extension == *code));
+    // A compiled module is named like `pytest.cpython-311-x86_64-linux-gnu.so`.
+    let module =
+        module.and_then(OsStr::to_str).unwrap_or_default().split('.').next().unwrap_or_default();
+    let is_code = path
+        .extension()
+        .is_some_and(|extension| ["py", "pyc", "so"].iter().any(|code| extension == *code));
     RUNNER_MODULES.iter().copied().find(|name| is_code && *name == module)
 }
 
-/// Whether the project is that part of the runner: the tree before has the package as well. pluggy is developed so.
+/// Whether the project itself is this part of the runner, such as pluggy: the previous tree has the
+/// package, too.
 fn is_own(base: &Manifest, path: &Path, module: &str) -> bool {
     let root = if path.starts_with("src") { Path::new("src") } else { Path::new("") };
     base.contains_key(&root.join(module).join("__init__.py"))
@@ -198,11 +212,14 @@ mod tests {
     use super::*;
     use crate::git::TreeFile;
 
-    /// Rows such as `a.py=1`: a path and what is in it.
+    /// Rows such as `a.py=1`: a path and its content.
     fn files(rows: &[&str]) -> Manifest {
         let file = |row: &&str| {
             let (path, id) = row.split_once('=').unwrap_or((row, "1"));
-            (PathBuf::from(path), TreeFile { path: path.into(), mode: 0o100_644, id: id.to_owned(), size: Some(1) })
+            (
+                PathBuf::from(path),
+                TreeFile { path: path.into(), mode: 0o100_644, id: id.to_owned(), size: Some(1) },
+            )
         };
         rows.iter().map(file).collect()
     }
@@ -216,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_tool_writes_is_dropped_when_it_is_new() {
+    fn drops_new_generated_files() {
         let base = files(&["a.py", "vendor/x.pth", "old.pyc", "x.dist-info/METADATA"]);
         let candidate = files(&[
             "a.py",
@@ -237,12 +254,25 @@ mod tests {
     }
 
     #[test]
-    fn modules_of_a_runners_name_are_told() {
-        let planted = |path: &str| !compose(&files(&[path]), Some(&files(&[])), &[], &[]).planted.is_empty();
-        for path in ["pytest.py", "_pytest/__init__.py", "src/pluggy/x.py", "unittest.so", "sitecustomize.py"] {
+    fn reports_modules_that_shadow_the_runner() {
+        let planted =
+            |path: &str| !compose(&files(&[path]), Some(&files(&[])), &[], &[]).planted.is_empty();
+        for path in [
+            "pytest.py",
+            "_pytest/__init__.py",
+            "src/pluggy/x.py",
+            "unittest.so",
+            "sitecustomize.py",
+        ] {
             assert!(planted(path), "{path}");
         }
-        for path in ["tests/pytest.py", "pytest.ini", "docs/pytest/a.md", "unittest/data.json", "mypytest.py"] {
+        for path in [
+            "tests/pytest.py",
+            "pytest.ini",
+            "docs/pytest/a.md",
+            "unittest/data.json",
+            "mypytest.py",
+        ] {
             assert!(!planted(path), "{path}");
         }
         let known = files(&["pytest.py"]);
@@ -250,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_that_is_a_part_of_the_runner_may_change_itself() {
+    fn a_project_that_is_part_of_the_runner_may_change_it() {
         let base = files(&["src/pluggy/__init__.py=1", "src/pluggy/_hooks.py=1", "conftest.py"]);
         for (path, planted) in [
             ("src/pluggy/_hooks.py=2", false),
@@ -265,30 +295,47 @@ mod tests {
     }
 
     #[test]
-    fn frozen_paths_are_as_they_were() {
+    fn restores_frozen_paths() {
         let red = files(&["tests/a.py=red", "tests/b.py=red", "pytest.ini=red"]);
         let candidate = files(&["src.py", "tests=link", "pytest.ini=evil", "conftest.py"]);
         let overlay = |path: &'static str| Overlay { path: Path::new(path), from: &red };
         let overlays = [overlay("tests"), overlay("pytest.ini"), overlay("conftest.py")];
         let room = compose(&candidate, Some(&red), &overlays, &[]);
         assert_eq!(left(&room), ["pytest.ini", "src.py", "tests/a.py", "tests/b.py"]);
-        assert_eq!(names(&room.frozen), ["tests", "tests/a.py", "tests/b.py", "pytest.ini", "conftest.py"]);
-        assert_eq!(room.configuration, [Configuration { path: "pytest.ini".into(), changed: false }]);
+        assert_eq!(
+            names(&room.frozen),
+            ["tests", "tests/a.py", "tests/b.py", "pytest.ini", "conftest.py"]
+        );
+        assert_eq!(
+            room.configuration,
+            [Configuration { path: "pytest.ini".into(), changed: false }]
+        );
     }
 
     #[test]
-    fn paths_are_removed_with_all_that_is_below() {
+    fn removes_paths_with_their_content() {
         let room = compose(&files(&["a/b", "a/c/d", "ab"]), None, &[], &["a".into()]);
         assert_eq!(left(&room), ["ab"]);
-        assert!(room.dropped.iter().all(|dropped| dropped.why == Why::Removed) && room.dropped.len() == 2);
+        assert!(
+            room.dropped.iter().all(|dropped| dropped.why == Why::Removed)
+                && room.dropped.len() == 2
+        );
     }
 
     #[test]
-    fn what_tools_obey_is_listed() {
+    fn lists_configuration_files() {
         let base = files(&["rust-toolchain.toml=1", "web/.npmrc=1"]);
-        let candidate = files(&["rust-toolchain.toml=1", "web/.npmrc=2", ".cargo/config.toml", "config.toml"]);
+        let candidate =
+            files(&["rust-toolchain.toml=1", "web/.npmrc=2", ".cargo/config.toml", "config.toml"]);
         let room = compose(&candidate, Some(&base), &[], &[]);
-        let told: Vec<_> = room.configuration.iter().map(|told| (told.path.to_str().unwrap(), told.changed)).collect();
-        assert_eq!(told, [(".cargo/config.toml", true), ("rust-toolchain.toml", false), ("web/.npmrc", true)]);
+        let told: Vec<_> = room
+            .configuration
+            .iter()
+            .map(|told| (told.path.to_str().unwrap(), told.changed))
+            .collect();
+        assert_eq!(
+            told,
+            [(".cargo/config.toml", true), ("rust-toolchain.toml", false), ("web/.npmrc", true)]
+        );
     }
 }

@@ -1,7 +1,7 @@
-//! Folders of installed packages: what they were before an agent worked, and what was done to them since.
+//! Package folders: their state before an agent worked, and the changes since.
 //!
-//! Files are compared by their bytes: to install the same packages again changes every time that the file system knows,
-//! and nothing else. Bytes that were read are not read again while the file system says that nobody touched the file.
+//! Files are compared by content, because reinstalling the same packages changes all timestamps. A
+//! file is not read again while its metadata is unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -19,77 +19,88 @@ use sha2::{Digest, Sha256};
 use super::manifest::hex;
 use super::mirror;
 
-/// More than this is not a folder of packages.
+/// A folder with more files is not a package folder.
 const FILES_MAX: usize = 2_000_000;
-/// A larger file is compared by what the file system says, and so are all others once so much was read.
+/// Larger files are compared by metadata. So are all others after this many bytes.
 const CONTENT_BYTES_MAX: u64 = 64 << 20;
 const READ_BYTES_MAX: u64 = 1 << 30;
-/// Of a hash, in hexadecimal: there are many.
+/// Hashes are truncated to this length in hexadecimal, because there are many.
 const HASH_CHARS: usize = 32;
-/// Folders of programs that stand in for others.
+/// Folders of programs and shims.
 const SHIM_FOLDERS: &[&str] = &["bin", ".bin", "Scripts"];
-/// Files that Python reads before it runs anything, and by which plugins are found.
-const EARLY_FILES: &[&str] = &["sitecustomize.py", "usercustomize.py", ENTRY_POINTS, "pyvenv.cfg", PACKAGE];
+/// Files that Python reads before it runs anything, or that register plugins.
+const EARLY_FILES: &[&str] =
+    &["sitecustomize.py", "usercustomize.py", ENTRY_POINTS, "pyvenv.cfg", PACKAGE];
 const ENTRY_POINTS: &str = "entry_points.txt";
-/// Under this name pytest finds plugins, and loads them unasked.
+/// The entry point group of pytest plugins, which pytest loads automatically.
 const PLUGINS: &str = "pytest11";
 const PATH_FILE: &str = "pth";
 const PACKAGE: &str = "package.json";
 const PACKAGES: &str = "node_modules";
-/// What programs write beside packages by merely using them.
+/// Files that programs write next to packages when they use them.
 const LITTER: &[&str] = &[".cache", ".vite", ".vite-temp", ".vitest"];
-/// What package managers note of their own doings; nobody runs it.
-const NOTES: &[&str] =
-    &[".package-lock.json", ".modules.yaml", ".pnpm-workspace-state.json", ".yarn-integrity", ".yarn-state.yml"];
+/// Records of package managers, which nothing executes.
+const NOTES: &[&str] = &[
+    ".package-lock.json",
+    ".modules.yaml",
+    ".pnpm-workspace-state.json",
+    ".yarn-integrity",
+    ".yarn-state.yml",
+];
 const BYTECODE_FOLDER: &str = "__pycache__";
 
-/// A folder of packages and where it appears in a room.
+/// A package folder and its path in a room.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DependencyFolder {
-    /// Below the room's root, such as `node_modules`; `None` for one that is used where it is.
+    /// Relative to the room's root, such as `node_modules`. `None` if it is used in place.
     pub place: Option<PathBuf>,
-    /// Where it really is.
+    /// Its real path.
     pub from: PathBuf,
 }
 
 impl DependencyFolder {
-    /// What it is called in a room.
+    /// Its name in a room.
     fn name(&self) -> &Path {
         self.place.as_deref().unwrap_or(&self.from)
     }
 
-    /// Whether tools keep files of their own in it: then it is a mirror in the room.
+    /// Whether tools write files of their own to it. If so, the room has a mirror.
     pub(super) fn is_scribbled_in(&self) -> bool {
         self.place.as_deref().is_some_and(is_scribbled_in)
     }
 
-    /// Where the packages are, if this is a mirror of them.
+    /// The folders of the original packages, if this is a mirror.
     pub(super) fn originals(&self) -> BTreeSet<PathBuf> {
         self.place.as_deref().map(|place| mirror::originals(&self.from, place)).unwrap_or_default()
     }
 }
 
-/// Folders of packages as they were at one time.
+/// The state of package folders at one time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dependencies {
     pub folders: Vec<DependencyFolder>,
-    /// By the name in a room: where the packages of a checkout really are may change. There are many, every room of a trial
-    /// knows them, and nobody changes them.
+    /// By name in a room, because the real path of a checkout may change. Shared, because it is
+    /// large, immutable and used by every room of a trial.
     #[serde(with = "shared")]
     seen: Arc<BTreeMap<PathBuf, Stamp>>,
 }
 
-/// What is shared is written and read as if it were not.
+/// Serializes an `Arc` like its content.
 mod shared {
     use std::sync::Arc;
 
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(super) fn serialize<T: Serialize, S: Serializer>(value: &Arc<T>, to: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<T: Serialize, S: Serializer>(
+        value: &Arc<T>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         value.as_ref().serialize(to)
     }
 
-    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Arc<T>, D::Error> {
+    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Arc<T>, D::Error> {
         T::deserialize(from).map(Arc::new)
     }
 }
@@ -99,17 +110,17 @@ struct Stamp {
     mode: u32,
     size: u64,
     modified: (i64, i64),
-    /// No program can set this one.
+    /// The ctime, which programs cannot set.
     changed: (i64, i64),
     content: Option<String>,
 }
 
-/// A file of a package that is not what it was.
+/// A changed file of a package.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DependencyChange {
-    /// As it is called in a room.
+    /// Its name in a room.
     pub path: PathBuf,
-    /// Where it really is, if it is there.
+    /// Its real path, if it exists.
     pub at: PathBuf,
     pub how: How,
 }
@@ -119,20 +130,21 @@ pub enum How {
     Added,
     Removed,
     Modified,
-    /// Not read for its size; size, mode and time are as before, yet something was done to it: a new hard link, or
-    /// other bytes and the old time put back.
+    /// A large file, compared by metadata: size, mode and mtime are unchanged, but its ctime is
+    /// not. It may have a new hard link, or new content with a restored mtime.
     Touched,
-    /// Compiled Python: written by anybody who imports the package, and believed by the next who does.
+    /// Compiled Python, written by any process that imports the package and used by the next one.
     Bytecode,
 }
 
 impl Dependencies {
-    /// Looks at the folders; one that does not exist is taken as empty. `known` is an earlier look.
+    /// Scans the folders. A missing one counts as empty. `known` is an earlier scan.
     pub fn look(folders: Vec<DependencyFolder>, known: Option<&Self>) -> Result<Self> {
         let mut look = Look { known, seen: BTreeMap::new(), read: 0 };
         for folder in &folders {
             if folder.from.is_file() {
-                look.file(&folder.from, folder.name()).with_context(|| format!("look at {}", folder.from.display()))?;
+                look.file(&folder.from, folder.name())
+                    .with_context(|| format!("look at {}", folder.from.display()))?;
             } else if folder.from.is_dir() {
                 look.folder(&folder.from, folder.name())
                     .with_context(|| format!("look into {}", folder.from.display()))?;
@@ -141,15 +153,19 @@ impl Dependencies {
         Ok(Self { folders, seen: Arc::new(look.seen) })
     }
 
-    /// What is different by now.
+    /// The changes since then.
     pub fn changes(&self) -> Result<Vec<DependencyChange>> {
         Ok(self.compared_with(&Self::look(self.folders.clone(), Some(self))?))
     }
 
-    /// What is different in a later look.
+    /// The differences to a later scan.
     pub fn compared_with(&self, now: &Self) -> Vec<DependencyChange> {
         let mut changes = Vec::new();
-        let change = |path: &PathBuf, how| DependencyChange { path: path.clone(), at: now.really(path), how };
+        let change = |path: &PathBuf, how| DependencyChange {
+            path: path.clone(),
+            at: now.real_path(path),
+            how,
+        };
         for (path, before) in self.seen.iter() {
             let how = match now.seen.get(path) {
                 None => Some(How::Removed),
@@ -159,15 +175,24 @@ impl Dependencies {
         }
         let added = now.seen.keys().filter(|path| !self.seen.contains_key(*path));
         changes.extend(added.map(|path| change(path, How::Added)));
-        for change in changes.iter_mut().filter(|change| change.path.iter().any(|part| part == BYTECODE_FOLDER)) {
+        for change in changes
+            .iter_mut()
+            .filter(|change| change.path.iter().any(|part| part == BYTECODE_FOLDER))
+        {
             change.how = How::Bytecode;
         }
         changes
     }
 
-    /// Whether a new file has a say in what was here before it: it runs before any test, or is found in place of another.
-    /// `programs` are the folders in which programs are looked for, and what is in `checkout` is judged by itself.
-    pub fn is_intruded_by(&self, new: &DependencyChange, programs: &[PathBuf], checkout: &Path) -> bool {
+    /// Whether a new file affects existing packages: it runs before any test, or shadows another
+    /// file. `programs` are the folders searched for programs. Files in `checkout` are judged
+    /// elsewhere.
+    pub fn is_affected_by(
+        &self,
+        new: &DependencyChange,
+        programs: &[PathBuf],
+        checkout: &Path,
+    ) -> bool {
         let path = new.at.as_path();
         let name = path.file_name().unwrap_or_default();
         let folder = path.parent().unwrap_or(path);
@@ -175,25 +200,29 @@ impl Dependencies {
         if is_one_of(SHIM_FOLDERS, folder.file_name().unwrap_or_default()) {
             programs.iter().any(|place| place != folder && place.join(name).exists())
         } else if name == PACKAGE {
-            self.is_crowded_by(&new.path)
+            self.is_shadowed_by(&new.path)
         } else if name == ENTRY_POINTS {
             text().contains(PLUGINS)
         } else if path.extension().is_some_and(|end| end == PATH_FILE) {
-            let leads_in =
-                |line: &str| line.is_empty() || line.starts_with('#') || Path::new(line).starts_with(checkout);
+            let leads_in = |line: &str| {
+                line.is_empty() || line.starts_with('#') || Path::new(line).starts_with(checkout)
+            };
             !text().lines().map(str::trim).all(leads_in)
         } else {
             runs_early(path)
         }
     }
 
-    fn really(&self, path: &Path) -> PathBuf {
-        let inside = |folder: &DependencyFolder| Some(folder.from.join(path.strip_prefix(folder.name()).ok()?));
+    fn real_path(&self, path: &Path) -> PathBuf {
+        let inside = |folder: &DependencyFolder| {
+            Some(folder.from.join(path.strip_prefix(folder.name()).ok()?))
+        };
         self.folders.iter().find_map(inside).unwrap_or_else(|| path.to_owned())
     }
 
-    /// Whether a new `package.json` is in a package that was here, or makes one that is found before one of that name.
-    fn is_crowded_by(&self, path: &Path) -> bool {
+    /// Whether a new `package.json` is inside an existing package, or shadows a package with the
+    /// same name.
+    fn is_shadowed_by(&self, path: &Path) -> bool {
         let parts: Vec<&OsStr> = path.iter().collect();
         let Some(last) = parts.iter().rposition(|part| *part == PACKAGES) else { return true };
         let (outside, inside) = parts.split_at(last + 1);
@@ -204,13 +233,13 @@ impl Dependencies {
             return true;
         }
         let outer: PathBuf = outside.iter().take(last).collect();
-        let is_of_a_new_package =
-            outer.iter().any(|part| part == PACKAGES) && !self.seen.contains_key(&outer.join(PACKAGE));
+        let is_of_a_new_package = outer.iter().any(|part| part == PACKAGES)
+            && !self.seen.contains_key(&outer.join(PACKAGE));
         let same = Path::new(PACKAGES).join(&name).join(PACKAGE);
         !is_of_a_new_package && self.seen.keys().any(|known| known.ends_with(&same))
     }
 
-    /// All of it in one word: the same word, the same packages.
+    /// A hash of all files.
     pub fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
         for (path, stamp) in self.seen.iter() {
@@ -224,14 +253,14 @@ impl Dependencies {
 }
 
 impl Stamp {
-    /// Whether nobody touched the file since.
-    fn is_still(&self, now: &Self) -> bool {
+    /// Whether the file is untouched since.
+    fn is_untouched(&self, now: &Self) -> bool {
         Self { content: None, ..self.clone() } == *now
     }
 
     fn compared_with(&self, after: &Self) -> Option<How> {
         let facts = |stamp: &Self| (stamp.mode, stamp.size, stamp.content.clone());
-        // The time alone is no news where we know the bytes.
+        // A new mtime does not count if the content is known.
         let known = self.content.is_some() && after.content.is_some();
         if facts(self) != facts(after) || (!known && self.modified != after.modified) {
             Some(How::Modified)
@@ -243,7 +272,7 @@ impl Stamp {
     }
 }
 
-/// A look under way.
+/// A scan in progress.
 struct Look<'a> {
     known: Option<&'a Dependencies>,
     seen: BTreeMap<PathBuf, Stamp>,
@@ -272,13 +301,17 @@ impl Look<'_> {
 
     fn file(&mut self, path: &Path, name: &Path) -> Result<()> {
         ensure!(self.seen.len() < FILES_MAX, "more than {FILES_MAX} files");
-        // Of the entry itself: a link is not followed, except where the folder is a mirror of another.
+        // Links are not followed, except in a mirror of another folder.
         let facts = match path.symlink_metadata() {
             Err(error) if is_gone(&error) => return Ok(()),
             facts => facts?,
         };
         if let Some(original) = facts.is_symlink().then(|| mirror::original(path, name)).flatten() {
-            return if original.is_dir() { self.folder(&original, name) } else { self.file(&original, name) };
+            return if original.is_dir() {
+                self.folder(&original, name)
+            } else {
+                self.file(&original, name)
+            };
         }
         let unread = Stamp {
             mode: facts.mode(),
@@ -287,7 +320,10 @@ impl Look<'_> {
             changed: (facts.ctime(), facts.ctime_nsec()),
             content: None,
         };
-        let known = self.known.and_then(|known| known.seen.get(name)).filter(|known| known.is_still(&unread));
+        let known = self
+            .known
+            .and_then(|known| known.seen.get(name))
+            .filter(|known| known.is_untouched(&unread));
         let content = match known {
             Some(known) => known.content.clone(),
             None => match self.content(path, &facts) {
@@ -299,7 +335,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// Where a link leads, or the hash of a file.
+    /// The target of a link, or the hash of a file.
     fn content(&mut self, path: &Path, facts: &fs::Metadata) -> io::Result<Option<String>> {
         if facts.is_symlink() {
             return Ok(Some(hex(fs::read_link(path)?.as_os_str().as_bytes())));
@@ -315,7 +351,7 @@ impl Look<'_> {
     }
 }
 
-/// Removed by somebody else while we look: the same to us as if it had never been there.
+/// Whether a file was removed during the scan, which counts as if it never existed.
 fn is_gone(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
 }
@@ -328,7 +364,7 @@ fn runs_early(path: &Path) -> bool {
         || path.extension().is_some_and(|end| end == PATH_FILE)
 }
 
-/// Whether tools keep files of their own in a folder of packages.
+/// Whether tools write files of their own to a package folder.
 pub fn is_scribbled_in(place: &Path) -> bool {
     place.ends_with(PACKAGES)
 }
@@ -346,7 +382,7 @@ mod tests {
     use super::*;
     use std::time::{Duration, SystemTime};
 
-    /// What is told after something was done to a folder with two files of each kind.
+    /// Checks the changes reported after `act` changed a folder with two files of each kind.
     fn check(act: impl Fn(&Path), expected: &[(&str, How)]) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
@@ -356,28 +392,42 @@ mod tests {
         }
         let place = DependencyFolder { place: Some(".venv".into()), from: root.to_owned() };
         let before = Dependencies::look(vec![place], None).unwrap();
-        // The clock of the file system ticks in milliseconds.
+        // File system timestamps have a resolution of milliseconds.
         std::thread::sleep(Duration::from_millis(20));
         act(root);
         let changes = before.changes().unwrap();
-        let told: Vec<_> =
-            changes.iter().map(|change| (change.path.strip_prefix(".venv").unwrap(), change.how)).collect();
-        let expected: Vec<_> = expected.iter().map(|(path, how)| (Path::new(*path), *how)).collect();
+        let told: Vec<_> = changes
+            .iter()
+            .map(|change| (change.path.strip_prefix(".venv").unwrap(), change.how))
+            .collect();
+        let expected: Vec<_> =
+            expected.iter().map(|(path, how)| (Path::new(*path), *how)).collect();
         assert_eq!(told, expected);
     }
 
     fn rewrite(path: &Path, text: &str, time: Option<SystemTime>) {
         let before = fs::metadata(path).unwrap().modified().unwrap();
         fs::write(path, text).unwrap();
-        fs::File::options().write(true).open(path).unwrap().set_modified(time.unwrap_or(before)).unwrap();
+        fs::File::options()
+            .write(true)
+            .open(path)
+            .unwrap()
+            .set_modified(time.unwrap_or(before))
+            .unwrap();
     }
 
     #[test]
-    fn what_was_done_to_packages_is_told() {
+    fn reports_changes_of_packages() {
         check(|_| {}, &[]);
         check(|root| fs::write(root.join("x.pth"), "import x").unwrap(), &[("x.pth", How::Added)]);
-        check(|root| fs::remove_file(root.join("lib/a.py")).unwrap(), &[("lib/a.py", How::Removed)]);
-        check(|root| fs::write(root.join("lib/a.py"), "longer").unwrap(), &[("lib/a.py", How::Modified)]);
+        check(
+            |root| fs::remove_file(root.join("lib/a.py")).unwrap(),
+            &[("lib/a.py", How::Removed)],
+        );
+        check(
+            |root| fs::write(root.join("lib/a.py"), "longer").unwrap(),
+            &[("lib/a.py", How::Modified)],
+        );
         let compile = |root: &Path| {
             fs::create_dir(root.join("lib/__pycache__")).unwrap();
             fs::write(root.join("lib/__pycache__/a.pyc"), "").unwrap();
@@ -386,13 +436,13 @@ mod tests {
     }
 
     #[test]
-    fn an_old_time_put_back_hides_nothing() {
+    fn restoring_the_mtime_does_not_hide_a_change() {
         check(|root| rewrite(&root.join("bin/tool"), "new", None), &[("bin/tool", How::Modified)]);
         check(|root| rewrite(&root.join("lib/a.py"), "new", None), &[("lib/a.py", How::Modified)]);
     }
 
     #[test]
-    fn the_same_packages_installed_again_are_the_same() {
+    fn reinstalling_the_same_packages_is_not_a_change() {
         check(|root| rewrite(&root.join("site.pth"), "old", Some(SystemTime::UNIX_EPOCH)), &[]);
         let again = |root: &Path| {
             fs::remove_dir_all(root.join("lib")).unwrap();

@@ -1,5 +1,5 @@
-//! The home of who works in a room: empty, but for the stores of packages of the user's tools, which can be read and not
-//! changed, and for what tells those tools that there is no network.
+//! The home folder in a room: empty, except for read-only package caches of the user's tools, and
+//! settings that put those tools into offline mode.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,25 +11,27 @@ use anyhow::{Context, Result};
 
 use crate::config::{Store, Way};
 
-/// Maven asks for news of what it has, and mistrusts what came from another mirror than it knows of; Gradle asks as well.
+/// Maven checks for updates and distrusts packages from another mirror. Gradle checks for updates,
+/// too.
 const FILES: &[(&str, &str)] = &[
     (".m2/settings.xml", "<settings><offline>true</offline></settings>\n"),
     (".mavenrc", "MAVEN_OPTS=\"$MAVEN_OPTS -Dmaven.legacyLocalRepo=true\"\n"),
     (".gradle/init.d/offline.gradle", "gradle.startParameter.offline = true\n"),
 ];
 
-/// `gradle-8.5-bin/<hash>` holds what was unpacked, beside files that say so and that are locked.
+/// `gradle-8.5-bin/<hash>` contains the unpacked distribution, next to marker files that Gradle
+/// locks.
 const LAID_DEPTH: u32 = 2;
-/// A larger file is an archive that was unpacked.
+/// A larger file is an archive that is already unpacked.
 const COPIED_BYTES_MAX: u64 = 64 << 10;
 
-/// Java asks the system for its home, not the environment. Paths may hold blanks.
+/// Java asks the system for the home folder, not the environment. Paths may contain spaces.
 pub(super) fn java(home: &Path) -> [(&'static str, OsString); 2] {
     let options = format!("-Duser.home=\"{}\"", home.display());
     [("JDK_JAVA_OPTIONS", options.into()), ("GRADLE_USER_HOME", home.join(".gradle").into())]
 }
 
-/// Variables that lead tools to stores of packages in another place than this home, and Java to this home.
+/// Variables that point tools to package caches outside this home, and Java to this home.
 pub fn variables(home: &Path, stores: &[Store]) -> Vec<(&'static str, OsString)> {
     let named = stores.iter().filter_map(|store| match store.way {
         Way::Named(variable) => Some((variable, store.from.clone().into())),
@@ -38,9 +40,9 @@ pub fn variables(home: &Path, stores: &[Store]) -> Vec<(&'static str, OsString)>
     named.chain(java(home)).collect()
 }
 
-/// Makes the home.
+/// Creates the home.
 pub fn furnish(home: &Path, stores: &[Store]) -> Result<()> {
-    let act = || format!("furnish {}", home.display());
+    let act = || format!("create the home {}", home.display());
     fs::create_dir(home).with_context(act)?;
     let below = |at: &Path| -> Result<_> {
         let place = home.join(at);
@@ -60,7 +62,7 @@ pub fn furnish(home: &Path, stores: &[Store]) -> Result<()> {
     Ok(())
 }
 
-/// Folders of our own for so many levels, with links to the folders below them and copies of the small files.
+/// Creates folders for this many levels, with links to the folders below and copies of small files.
 fn lay(from: &Path, to: &Path, levels: u32) -> io::Result<()> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
@@ -83,14 +85,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_gradle_unpacked_is_linked_and_its_marks_are_its_own() {
+    fn gradle_distributions_are_linked_and_marker_files_copied() {
         let folder = tempfile::tempdir().unwrap();
         let unpacked = folder.path().join("dists/gradle-8.5-bin/abc");
         fs::create_dir_all(unpacked.join("gradle-8.5/bin")).unwrap();
         for mark in ["gradle-8.5-bin.zip.ok", "gradle-8.5-bin.zip.lck"] {
             fs::write(unpacked.join(mark), "").unwrap();
         }
-        let store = Store { at: ".gradle/wrapper/dists".into(), from: folder.path().join("dists"), way: Way::Laid };
+        let store = Store {
+            at: ".gradle/wrapper/dists".into(),
+            from: folder.path().join("dists"),
+            way: Way::Laid,
+        };
         let home = folder.path().join("home");
         furnish(&home, &[store]).unwrap();
         let laid = home.join(".gradle/wrapper/dists/gradle-8.5-bin/abc");

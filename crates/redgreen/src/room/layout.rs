@@ -1,7 +1,7 @@
-//! Files on disk made equal to a manifest, with as little writing as possible.
+//! Makes files on disk equal to a manifest, with as few writes as possible.
 //!
-//! Programs run in a room and may do anything to it, so what was written is believed only while the file system says
-//! that nobody touched it since; the time of the last change of a file is the one thing that no program can set.
+//! Programs can do anything to the files of a room, so a file is reused only if its metadata did
+//! not change. The ctime of a file is the one thing that no program can set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,20 +20,20 @@ const FILE_MODE: u32 = 0o644;
 const PROGRAM_MODE: u32 = 0o755;
 const FOLDER_MODE: u32 = 0o755;
 const MODE_BITS: u32 = 0o7777;
-/// How a file starts that stands in for a large one.
+/// The first line of a Git LFS pointer file.
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
 
 #[derive(Debug)]
 pub(super) struct Layout {
     root: PathBuf,
-    /// Packages are laid over these for as long as a program runs.
+    /// The mount points of packages.
     packages: Vec<PathBuf>,
     files: Manifest,
     written: BTreeMap<PathBuf, Stamp>,
     pointers: BTreeSet<PathBuf>,
 }
 
-/// A file as it was when it was written.
+/// The metadata of a file after it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     inode: u64,
@@ -46,7 +46,7 @@ struct Stamp {
 #[derive(Debug)]
 pub(super) struct Laid {
     pub(super) links_out: Vec<PathBuf>,
-    /// Where packages are laid.
+    /// Files below the mount points of packages.
     pub(super) covered: Vec<PathBuf>,
     pub(super) pointers: Vec<PathBuf>,
     pub(super) written: usize,
@@ -55,22 +55,29 @@ pub(super) struct Laid {
 impl Layout {
     pub(super) fn new(root: PathBuf, packages: Vec<PathBuf>) -> Result<Self> {
         fs::create_dir(&root)?;
-        Ok(Self { root, packages, files: Manifest::new(), written: BTreeMap::new(), pointers: BTreeSet::new() })
+        Ok(Self {
+            root,
+            packages,
+            files: Manifest::new(),
+            written: BTreeMap::new(),
+            pointers: BTreeSet::new(),
+        })
     }
 
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// What was laid out last.
+    /// The files written last.
     pub(super) fn files(&self) -> &Manifest {
         &self.files
     }
 
-    /// Makes the folder hold these files, and nothing else.
+    /// Makes the folder contain exactly these files.
     pub(super) fn apply(&mut self, git: &Git, mut wanted: Manifest) -> Result<Laid> {
         let is_covered = |path: &Path| self.packages.iter().any(|place| path.starts_with(place));
-        let covered: Vec<PathBuf> = wanted.keys().filter(|path| is_covered(path)).cloned().collect();
+        let covered: Vec<PathBuf> =
+            wanted.keys().filter(|path| is_covered(path)).cloned().collect();
         wanted.retain(|path, _| !is_covered(path));
         let leads = read_links(git, &wanted)?;
         let links_out = links_out(&leads);
@@ -94,7 +101,7 @@ impl Layout {
         Ok(Laid { links_out, covered, pointers: self.pointers.iter().cloned().collect(), written })
     }
 
-    /// Removes what is not wanted or not as it was written; `stays` gets the files that are left.
+    /// Removes files that are unwanted or were changed. `stays` gets the remaining ones.
     fn clear(
         &self,
         folder: &Path,
@@ -103,7 +110,8 @@ impl Layout {
         stays: &mut BTreeSet<PathBuf>,
     ) -> Result<()> {
         let place = self.root.join(folder);
-        let facts = fs::symlink_metadata(&place).with_context(|| format!("look at {}", place.display()))?;
+        let facts =
+            fs::symlink_metadata(&place).with_context(|| format!("look at {}", place.display()))?;
         if facts.mode() & MODE_BITS != FOLDER_MODE {
             fs::set_permissions(&place, fs::Permissions::from_mode(FOLDER_MODE))
                 .with_context(|| format!("open {}", place.display()))?;
@@ -138,21 +146,32 @@ impl Layout {
 
     fn write(&mut self, file: &TreeFile, bytes: Vec<u8>) -> Result<()> {
         let act = || format!("write {}", file.path.display());
-        // Git itself does not look: an object can be exchanged under its name.
+        // Git does not verify objects: one can be replaced under its id.
         let found = object_id("blob", &bytes, file.id.len());
-        ensure!(found == file.id, "{}: the object {} is not what its name says", act(), file.id);
+        ensure!(
+            found == file.id,
+            "{}: the object {} is corrupt: its content has a different hash",
+            act(),
+            file.id
+        );
         let place = self.root.join(&file.path);
         if bytes.starts_with(POINTER) {
             self.pointers.insert(file.path.clone());
         }
         if file.mode == LINK {
-            symlink(PathBuf::from(std::ffi::OsString::from_vec(bytes)), &place).with_context(act)?;
+            symlink(PathBuf::from(std::ffi::OsString::from_vec(bytes)), &place)
+                .with_context(act)?;
         } else {
             let mode = if is_executable(file.mode) { PROGRAM_MODE } else { FILE_MODE };
-            let mut new = fs::File::options().write(true).create_new(true).mode(mode).open(&place).with_context(act)?;
+            let mut new = fs::File::options()
+                .write(true)
+                .create_new(true)
+                .mode(mode)
+                .open(&place)
+                .with_context(act)?;
             new.write_all(&bytes).with_context(act)?;
             new.set_permissions(fs::Permissions::from_mode(mode)).with_context(act)?;
-            // The clock of the file system is coarse; a build that ended a moment ago has to see a newer file.
+            // File system clocks are coarse, and a build that just ended must see a newer file.
             new.set_modified(SystemTime::now()).with_context(act)?;
         }
         let facts = fs::symlink_metadata(&place).with_context(act)?;
@@ -173,14 +192,19 @@ impl Stamp {
     }
 }
 
-/// Every folder that a file is in, and those of submodules, which stay empty.
+/// All parent folders of files, and those of submodules, which stay empty.
 fn folders(files: &Manifest) -> BTreeSet<PathBuf> {
     let above = files.keys().flat_map(|path| path.ancestors().skip(1));
-    let submodules = files.values().filter(|file| file.mode == SUBMODULE).map(|file| file.path.as_path());
-    above.chain(submodules).filter(|path| !path.as_os_str().is_empty()).map(Path::to_path_buf).collect()
+    let submodules =
+        files.values().filter(|file| file.mode == SUBMODULE).map(|file| file.path.as_path());
+    above
+        .chain(submodules)
+        .filter(|path| !path.as_os_str().is_empty())
+        .map(Path::to_path_buf)
+        .collect()
 }
 
-/// Where each link points to.
+/// The targets of all links.
 fn read_links(git: &Git, files: &Manifest) -> Result<BTreeMap<PathBuf, PathBuf>> {
     let links: Vec<&TreeFile> = files.values().filter(|file| file.mode == LINK).collect();
     let mut leads = BTreeMap::new();

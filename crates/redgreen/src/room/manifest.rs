@@ -1,4 +1,4 @@
-//! What lies in a room, as values: the files of a tree, checked against the tree's name, with others laid over them.
+//! The files of a tree as values: verified against the tree id, with other files on top.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -15,26 +15,30 @@ use crate::git::TreeFile;
 pub(super) const LINK: u32 = 0o120_000;
 pub(super) const SUBMODULE: u32 = 0o160_000;
 const EXECUTABLE: u32 = 0o111;
-/// As the system itself, give up on a chain of links after so many.
+/// The maximum length of a chain of links, as in the kernel.
 const LINKS_MAX: usize = 40;
 const SHA1_DIGITS: usize = 40;
 
-/// Files by their paths.
+/// Files by path.
 pub(super) type Manifest = BTreeMap<PathBuf, TreeFile>;
 
 pub(super) fn is_executable(mode: u32) -> bool {
     mode & EXECUTABLE != 0
 }
 
-/// The files of a tree that hash to the tree's name. Only names are checked here; bytes are when they are read.
+/// The files of a tree, verified against the tree id. Only names are verified here; the content is
+/// verified when it is read.
 pub(super) fn checked(tree: &str, files: Vec<TreeFile>) -> Result<Manifest> {
     for file in &files {
-        let plain = file.path.components().all(|part| matches!(part, Component::Normal(name) if !is_git(name)));
-        ensure!(plain, "the tree {tree} has a path that no checkout may have: {}", file.path.display());
+        let plain = file
+            .path
+            .components()
+            .all(|part| matches!(part, Component::Normal(name) if !is_git(name)));
+        ensure!(plain, "the tree {tree} has an invalid path: {}", file.path.display());
     }
     let manifest: Manifest = files.into_iter().map(|file| (file.path.clone(), file)).collect();
     let found = tree_id(&manifest, tree.len());
-    ensure!(found == tree, "the tree {tree} is not what its name says: its files hash to {found}");
+    ensure!(found == tree, "the tree {tree} is corrupt: its files have the hash {found}");
     Ok(manifest)
 }
 
@@ -42,7 +46,7 @@ fn is_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
 
-/// The name that git gives to these bytes; `digits` is the length of the names in use.
+/// The git object id of these bytes. `digits` is the length of the ids in use.
 pub(super) fn object_id(kind: &str, bytes: &[u8], digits: usize) -> String {
     let header = format!("{kind} {}\0", bytes.len());
     if digits == SHA1_DIGITS {
@@ -65,7 +69,7 @@ enum Node<'a> {
     Folder(BTreeMap<&'a OsStr, Node<'a>>),
 }
 
-/// The name of the tree that holds exactly these files.
+/// The id of the tree with exactly these files.
 pub(super) fn tree_id(manifest: &Manifest, digits: usize) -> String {
     let mut root = BTreeMap::new();
     for file in manifest.values() {
@@ -74,11 +78,17 @@ pub(super) fn tree_id(manifest: &Manifest, digits: usize) -> String {
     folder_id(&root, digits)
 }
 
-fn plant<'a>(folder: &mut BTreeMap<&'a OsStr, Node<'a>>, mut path: std::path::Iter<'a>, file: &'a TreeFile) {
+fn plant<'a>(
+    folder: &mut BTreeMap<&'a OsStr, Node<'a>>,
+    mut path: std::path::Iter<'a>,
+    file: &'a TreeFile,
+) {
     let Some(name) = path.next() else { return };
     if path.as_path().as_os_str().is_empty() {
         folder.insert(name, Node::File(file));
-    } else if let Node::Folder(inner) = folder.entry(name).or_insert_with(|| Node::Folder(BTreeMap::new())) {
+    } else if let Node::Folder(inner) =
+        folder.entry(name).or_insert_with(|| Node::Folder(BTreeMap::new()))
+    {
         plant(inner, path, file);
     }
 }
@@ -106,7 +116,7 @@ fn folder_id(folder: &BTreeMap<&OsStr, Node<'_>>, digits: usize) -> String {
     object_id("tree", &bytes, digits)
 }
 
-/// Puts a file into the room, in place of whatever is in its way; the paths that had to go.
+/// Adds a file and removes conflicting paths, which it returns.
 pub(super) fn lay_over(manifest: &mut Manifest, file: TreeFile) -> Vec<PathBuf> {
     let in_the_way = |path: &PathBuf| file.path.starts_with(path) || path.starts_with(&file.path);
     let gone: Vec<PathBuf> = manifest.keys().filter(|path| in_the_way(path)).cloned().collect();
@@ -118,12 +128,13 @@ pub(super) fn lay_over(manifest: &mut Manifest, file: TreeFile) -> Vec<PathBuf> 
     gone
 }
 
-/// The links that lead out of the room, also by way of others; `leads` says where each points to.
+/// The links that lead out of the room, directly or through others. `leads` maps links to their
+/// targets.
 pub(super) fn links_out(leads: &BTreeMap<PathBuf, PathBuf>) -> Vec<PathBuf> {
     leads.keys().filter(|link| !stays_inside(link, leads)).cloned().collect()
 }
 
-/// Walks the path as the system would, with the links among the files.
+/// Resolves the path like the system, with the links among the files.
 fn stays_inside(link: &Path, leads: &BTreeMap<PathBuf, PathBuf>) -> bool {
     let mut left: Vec<OsString> = parts(link);
     let mut at = PathBuf::new();
@@ -142,7 +153,7 @@ fn stays_inside(link: &Path, leads: &BTreeMap<PathBuf, PathBuf>) -> bool {
         if let Some(target) = leads.get(&at) {
             followed += 1;
             if followed > LINKS_MAX {
-                // Leads nowhere.
+                // A loop leads nowhere.
                 return true;
             }
             at.pop();
@@ -152,9 +163,13 @@ fn stays_inside(link: &Path, leads: &BTreeMap<PathBuf, PathBuf>) -> bool {
     true
 }
 
-/// The parts of a path, the first one last.
+/// The parts of a path in reverse order.
 fn parts(path: &Path) -> Vec<OsString> {
-    path.components().rev().filter(|part| *part != Component::CurDir).map(|part| part.as_os_str().to_owned()).collect()
+    path.components()
+        .rev()
+        .filter(|part| *part != Component::CurDir)
+        .map(|part| part.as_os_str().to_owned())
+        .collect()
 }
 
 #[cfg(test)]
@@ -172,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_those_that_git_gives() {
+    fn computes_the_same_ids_as_git() {
         assert_eq!(object_id("blob", b"", 40), EMPTY_BLOB);
         assert_eq!(object_id("tree", b"", 40), "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
         let sha256_empty_tree = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
@@ -183,35 +198,43 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_that_is_not_what_its_name_says_is_an_error() {
+    fn a_tree_with_a_wrong_id_is_an_error() {
         let error = checked(&"0".repeat(40), vec![file("a")]).unwrap_err().to_string();
-        assert!(error.contains("is not what its name says"), "{error}");
+        assert!(error.contains("is corrupt"), "{error}");
         for path in [".git/hooks/x", "a/.GIT/config", "../a"] {
             let error = checked(&"0".repeat(40), vec![file(path)]).unwrap_err().to_string();
-            assert!(error.contains("no checkout may have"), "{error}");
+            assert!(error.contains("invalid path"), "{error}");
         }
     }
 
     #[test]
-    fn a_file_takes_the_place_of_what_is_in_its_way() {
+    fn a_new_file_replaces_conflicting_paths() {
         let mut room = manifest(&["tests", "src/a", "lib/b/c"]);
         assert_eq!(lay_over(&mut room, file("tests/t.py")), [PathBuf::from("tests")]);
         assert_eq!(lay_over(&mut room, file("lib")), [PathBuf::from("lib/b/c")]);
         assert_eq!(lay_over(&mut room, file("src/a")), Vec::<PathBuf>::new());
-        assert_eq!(room.keys().collect::<Vec<_>>(), [Path::new("lib"), Path::new("src/a"), Path::new("tests/t.py")]);
+        assert_eq!(
+            room.keys().collect::<Vec<_>>(),
+            [Path::new("lib"), Path::new("src/a"), Path::new("tests/t.py")]
+        );
     }
 
     #[test]
-    fn links_that_lead_out_are_found_however_they_do_it() {
+    fn finds_links_that_lead_out() {
         let check = |links: &[(&str, &str)], out: &[&str]| {
-            let leads = links.iter().map(|(link, to)| (PathBuf::from(link), PathBuf::from(to))).collect();
-            assert_eq!(links_out(&leads), out.iter().map(PathBuf::from).collect::<Vec<_>>(), "{links:?}");
+            let leads =
+                links.iter().map(|(link, to)| (PathBuf::from(link), PathBuf::from(to))).collect();
+            assert_eq!(
+                links_out(&leads),
+                out.iter().map(PathBuf::from).collect::<Vec<_>>(),
+                "{links:?}"
+            );
         };
         check(&[("a", "b"), ("d/e", "../b")], &[]);
         check(&[("a", "/etc/passwd")], &["a"]);
         check(&[("d/a", "../../x")], &["d/a"]);
         check(&[("a", "..")], &["a"]);
-        // `s/d` is `s` itself, so `d/../..` is one more up than it reads.
+        // `s/d` is `s` itself, so `d/../..` is one level higher than it seems.
         check(&[("s/a", "d/../../x"), ("s/d", ".")], &["s/a"]);
         check(&[("a", "b"), ("b", "/etc")], &["a", "b"]);
         check(&[("a", "b"), ("b", "a")], &[]);

@@ -1,7 +1,8 @@
-//! A folder of packages made of links to another one's: what is installed is shared, what tools write beside it is not.
+//! A package folder of links to the packages of another one: installed packages are shared, files
+//! that tools write are not.
 //!
-//! A link that a package manager made between the packages of a project (`node_modules/@acme/util -> ../../packages/util`)
-//! is made again as it is, so that it leads into the checkout that the new folder is part of, not into the old one.
+//! Links between packages of a project (`node_modules/@acme/util -> ../../packages/util`) are
+//! copied as they are, so that they lead into the new checkout.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,9 +14,9 @@ use anyhow::{Context, Result};
 
 use super::dependencies::is_litter;
 
-/// Makes `to` such a folder of `from`; both have the same `place` below the root of their checkouts.
+/// Makes `to` a mirror of `from`. Both have the same `place` below the root of their checkouts.
 pub fn mirror(from: &Path, to: &Path, place: &Path) -> Result<()> {
-    let act = || format!("link to the packages of {}", from.display());
+    let act = || format!("link the packages of {}", from.display());
     fs::create_dir(to).with_context(act)?;
     for entry in fs::read_dir(from).with_context(act)? {
         let entry = entry.with_context(act)?;
@@ -38,16 +39,17 @@ pub fn mirror(from: &Path, to: &Path, place: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a link of such a folder stands for, by the name that it has in its checkout; `None` for any other link.
+/// The target of a link of a mirror, by its name in the checkout. `None` for any other link.
 pub(super) fn original(link: &Path, name: &Path) -> Option<PathBuf> {
     let leads = fs::read_link(link).ok()?;
-    (name.is_relative() && leads.is_absolute() && leads.ends_with(name) && leads != link).then_some(leads)
+    (name.is_relative() && leads.is_absolute() && leads.ends_with(name) && leads != link)
+        .then_some(leads)
 }
 
-/// The folders that hold what a folder of packages has links to.
+/// The folders that contain the originals of a mirror.
 pub fn originals(folder: &Path, place: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
-    // One that is gone, or cannot be read, leads nowhere.
+    // A missing or unreadable folder has no links.
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         if let Some(leads) = original(&entry.path(), &place.join(&name)) {
@@ -59,12 +61,12 @@ pub fn originals(folder: &Path, place: &Path) -> BTreeSet<PathBuf> {
     found
 }
 
-/// `@acme` holds packages and is none.
+/// `@acme` contains packages and is not a package itself.
 fn is_scope(name: &std::ffi::OsStr) -> bool {
     name.as_bytes().starts_with(b"@")
 }
 
-/// Whether a link in `place` leads to somewhere in its checkout.
+/// Whether a link in `place` stays inside its checkout.
 fn stays_inside(place: &Path, leads: &Path) -> bool {
     let mut depth = place.components().count();
     for part in leads.components() {
@@ -82,7 +84,7 @@ fn stays_inside(place: &Path, leads: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// Where a link of the mirror leads, for one that led to `old` in a scoped package's place.
+    /// Checks the target of a link of the mirror, for a scoped package that linked to `old`.
     fn check(old: &str, expected: &str) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
@@ -95,13 +97,19 @@ mod tests {
         mirror(&from, &to, Path::new("node_modules")).unwrap();
         let leads = |name: &str| fs::read_link(to.join(name)).unwrap();
         assert_eq!(leads("react"), from.join("react"));
-        assert_eq!(leads("@acme/util").to_str().unwrap(), expected.replace("ROOT", root.to_str().unwrap()));
-        assert!(!to.join(".vite").exists(), "tools have a place of their own");
-        assert_eq!(originals(&to, Path::new("node_modules")).into_iter().collect::<Vec<_>>(), [from]);
+        assert_eq!(
+            leads("@acme/util").to_str().unwrap(),
+            expected.replace("ROOT", root.to_str().unwrap())
+        );
+        assert!(!to.join(".vite").exists(), "files of tools are not mirrored");
+        assert_eq!(
+            originals(&to, Path::new("node_modules")).into_iter().collect::<Vec<_>>(),
+            [from]
+        );
     }
 
     #[test]
-    fn links_between_packages_of_a_project_stay_in_the_project() {
+    fn links_between_packages_stay_in_the_checkout() {
         check("../../packages/util", "../../packages/util");
         check("../.pnpm/util@1/node_modules/util", "../.pnpm/util@1/node_modules/util");
         check("../../../elsewhere", "ROOT/checkout/node_modules/@acme/../../../elsewhere");

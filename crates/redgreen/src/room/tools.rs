@@ -1,7 +1,8 @@
-//! The programs that a verdict relies on, found before an agent worked, by absolute paths and behind all stand-ins.
+//! Finds the programs that a verdict depends on, before an agent works: their absolute paths behind
+//! all shims.
 //!
-//! A rustup proxy obeys a `rust-toolchain.toml`, a pyenv shim a `.python-version`: files that a candidate can write.
-//! So each is asked, in the user's own checkout, for the program that it stands in for.
+//! A rustup proxy reads `rust-toolchain.toml`, a pyenv shim `.python-version`, and a candidate can
+//! write both. So each shim is asked for its real program in the user's own checkout.
 
 use std::ffi::{OsStr, OsString};
 use std::panic::resume_unwind;
@@ -14,26 +15,28 @@ use anyhow::{Context, Result};
 use super::answers::{self, Question};
 use crate::process::{Limits, Program, Stop};
 
-/// They answer at once, unless the machine has fifty runs to see to.
+/// They answer immediately, unless the machine has fifty concurrent runs.
 const ASK: Limits = Limits { wall: Duration::from_secs(120), output_bytes_max: 64 << 10 };
 const RUSTUP: &str = "rustup";
-/// From the home: programs are installed into it, and keep their data there.
+/// Folders of the home, relative to it, in which programs are installed and keep their data.
 const SHARED: &[&str] = &["", ".local", ".cargo", "go"];
 
-/// How a program tells where it really is: on the first line; folders that it needs may follow.
-const ASKED: &[(&str, &[&str])] = &[("python", PYTHON), ("python3", PYTHON), ("node", &["-p", "process.execPath"])];
-const PYTHON: &[&str] = &["-I", "-c", "import sys; print(sys.executable, sys.prefix, sys.base_prefix, sep='\\n')"];
+/// How a program reports its real path: on the first line, followed by folders that it needs.
+const ASKED: &[(&str, &[&str])] =
+    &[("python", PYTHON), ("python3", PYTHON), ("node", &["-p", "process.execPath"])];
+const PYTHON: &[&str] =
+    &["-I", "-c", "import sys; print(sys.executable, sys.prefix, sys.base_prefix, sep='\\n')"];
 
-/// Where and how to look.
+/// Where to search.
 #[derive(Clone, Debug)]
 pub struct Search<'a> {
     /// The user's PATH.
     pub path: &'a OsStr,
-    /// The user's checkout; stand-ins are asked here.
+    /// The user's checkout, in which shims are asked.
     pub folder: &'a Path,
-    /// The user's home, never needed as a whole.
+    /// The user's home, which is never needed as a whole.
     pub home: Option<&'a Path>,
-    /// Where agents write: nothing in there is a tool.
+    /// Folders that agents can write to. Programs in them are refused.
     pub refused: &'a [PathBuf],
 }
 
@@ -41,37 +44,46 @@ pub struct Search<'a> {
 pub struct Tool {
     pub name: String,
     pub path: PathBuf,
-    /// Folders without which it does not work.
+    /// Folders that it needs to work.
     pub needs: Vec<PathBuf>,
 }
 
-/// What was found, and what was not.
 #[derive(Clone, Debug, Default)]
 pub struct Tools {
     pub found: Vec<Tool>,
     pub missing: Vec<String>,
-    /// Lies where an agent can write.
+    /// Programs that an agent can write to.
     pub refused: Vec<(String, PathBuf)>,
-    /// The folders of the user's PATH that are no agent's, those of the tools first.
+    /// The folders of the user's PATH that agents cannot write to, those of the tools first.
     pub path: Vec<PathBuf>,
 }
 
 impl Tools {
     pub fn resolve(names: &[&str], search: &Search<'_>, stop: &Stop) -> Result<Self> {
         let mut tools = Self::default();
-        let known: Vec<PathBuf> = std::env::split_paths(search.path).filter(|folder| search.allows(folder)).collect();
-        // By all of PATH: a program of an agent that comes first is news.
-        let first =
-            |name: &str| std::env::split_paths(search.path).map(|folder| folder.join(name)).find(|file| runs(file));
-        let files: Vec<(&str, Option<PathBuf>)> = names.iter().map(|name| (*name, first(name))).collect();
-        // Programs take their time to start; they are asked all at once.
+        let known: Vec<PathBuf> =
+            std::env::split_paths(search.path).filter(|folder| search.allows(folder)).collect();
+        // Search the whole PATH: a program of an agent that comes first has to be reported.
+        let first = |name: &str| {
+            std::env::split_paths(search.path)
+                .map(|folder| folder.join(name))
+                .find(|file| runs(file))
+        };
+        let files: Vec<(&str, Option<PathBuf>)> =
+            names.iter().map(|name| (*name, first(name))).collect();
+        // Programs take time to start, so ask all of them in parallel.
         let asked: Vec<Option<Result<Tool>>> = thread::scope(|scope| {
             let ask = |(name, file): &(&'_ str, Option<PathBuf>)| {
                 let (name, file) = ((*name).to_owned(), file.clone()?);
-                Some(scope.spawn(move || behind(&name, &file, search, stop).with_context(|| format!("find {name}"))))
+                Some(scope.spawn(move || {
+                    behind(&name, &file, search, stop).with_context(|| format!("find {name}"))
+                }))
             };
             let asked: Vec<_> = files.iter().map(ask).collect();
-            asked.into_iter().map(|one| Some(one?.join().unwrap_or_else(|panic| resume_unwind(panic)))).collect()
+            asked
+                .into_iter()
+                .map(|one| Some(one?.join().unwrap_or_else(|panic| resume_unwind(panic))))
+                .collect()
         });
         for ((name, file), tool) in files.iter().zip(asked) {
             let (Some(file), Some(tool)) = (file, tool) else {
@@ -98,16 +110,19 @@ impl Tools {
         self.found.iter().find(|tool| tool.name == name)
     }
 
-    /// The folders as one variable.
+    /// The folders as the value of PATH.
     pub fn path_variable(&self) -> OsString {
-        // A folder with a colon in its name cannot be said; it is left out.
-        let sayable = self.path.iter().filter(|folder| !folder.as_os_str().as_encoded_bytes().contains(&b':'));
+        // PATH cannot contain a folder with a colon.
+        let sayable = self
+            .path
+            .iter()
+            .filter(|folder| !folder.as_os_str().as_encoded_bytes().contains(&b':'));
         std::env::join_paths(sayable).unwrap_or_default()
     }
 }
 
 impl Search<'_> {
-    /// Absolute, and neither it nor what it leads to is an agent's.
+    /// Whether a path is absolute, and agents can write neither to it nor to its target.
     fn allows(&self, path: &Path) -> bool {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let inside = |folder: &PathBuf| {
@@ -121,14 +136,19 @@ impl Search<'_> {
 fn runs(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     const ANYBODY_RUNS: u32 = 0o111;
-    file.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & ANYBODY_RUNS != 0)
+    file.metadata()
+        .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & ANYBODY_RUNS != 0)
 }
 
-/// The program that the file stands in for; itself, when it stands in for none or does not say.
+/// The real program behind a shim; the file itself if it is not a shim or does not answer.
 fn behind(name: &str, file: &Path, search: &Search<'_>, stop: &Stop) -> Result<Tool> {
     let beside = file.with_file_name(RUSTUP);
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    let question = |file: &Path, arguments| Question { file: file.to_owned(), arguments, folder: search.folder.into() };
+    let question = |file: &Path, arguments| Question {
+        file: file.to_owned(),
+        arguments,
+        folder: search.folder.into(),
+    };
     let question = if let Some((_, args)) = ASKED.iter().find(|(known, _)| *known == name) {
         Some(question(file, words(args)))
     } else if file != beside && is_proxy(file, &beside) {
@@ -136,7 +156,7 @@ fn behind(name: &str, file: &Path, search: &Search<'_>, stop: &Stop) -> Result<T
     } else {
         None
     };
-    // Whoever lies in an agent's folder is not even asked.
+    // Never start a program from an agent's folder.
     let lines = question.filter(|_| search.allows(file)).map(|question| ask(question, stop));
     let lines = lines.transpose()?.unwrap_or_default();
     let path = lines.first().cloned().unwrap_or_else(|| file.to_owned());
@@ -149,7 +169,7 @@ fn behind(name: &str, file: &Path, search: &Search<'_>, stop: &Stop) -> Result<T
     Ok(Tool { name: name.to_owned(), path, needs })
 }
 
-/// The absolute paths of its answer; none when it does not say.
+/// The absolute paths in the answer; empty if there is none.
 fn ask(question: Question, stop: &Stop) -> Result<Vec<PathBuf>> {
     if let Some(known) = answers::remembered(&question) {
         return Ok(known);
@@ -166,20 +186,22 @@ fn ask(question: Question, stop: &Stop) -> Result<Vec<PathBuf>> {
     Ok(lines)
 }
 
-/// Rustup's proxies are links to it, or the same file by another name.
+/// Whether a file is a rustup proxy: a link to rustup, or the same file under another name.
 fn is_proxy(file: &Path, rustup: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let identity = |path: &Path| path.metadata().map(|facts| (facts.dev(), facts.ino())).ok();
     identity(file).is_some() && identity(file) == identity(rustup)
 }
 
-/// The folder that a program was installed into: above `bin`, but never a whole home or root.
+/// The installation folder of a program: the parent of `bin`, but never a whole home or root.
 fn prefix(program: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let folder = program.parent()?;
     let above = folder.parent().filter(|_| folder.ends_with("bin") || folder.ends_with("sbin"));
-    // A folder that many programs share with other things is not what one was installed into.
-    let is_shared = |path: &Path| home.is_some_and(|home| SHARED.iter().any(|name| path == home.join(name)));
-    let is_whole = |path: &Path| path == Path::new("/") || is_shared(path) || path.join(".git").exists();
+    // A shared folder is not an installation.
+    let is_shared =
+        |path: &Path| home.is_some_and(|home| SHARED.iter().any(|name| path == home.join(name)));
+    let is_whole =
+        |path: &Path| path == Path::new("/") || is_shared(path) || path.join(".git").exists();
     let prefix = above.filter(|above| !is_whole(above)).unwrap_or(folder);
     (!is_whole(prefix)).then(|| prefix.to_owned())
 }
@@ -189,10 +211,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_program_needs_is_never_a_whole_home() {
+    fn an_installation_is_never_a_whole_home() {
         let home = Some(Path::new("/h/ada"));
         let rows = [
-            ("/h/ada/.rustup/toolchains/stable/bin/cargo", Some("/h/ada/.rustup/toolchains/stable")),
+            (
+                "/h/ada/.rustup/toolchains/stable/bin/cargo",
+                Some("/h/ada/.rustup/toolchains/stable"),
+            ),
             ("/usr/bin/node", Some("/usr")),
             ("/h/ada/bin/tool", Some("/h/ada/bin")),
             ("/h/ada/.local/bin/tool", Some("/h/ada/.local/bin")),

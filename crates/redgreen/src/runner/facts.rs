@@ -1,4 +1,5 @@
-//! Looks at a project for what the frameworks' rows want to know: files, a few texts, and which tools exist.
+//! Collects the facts about a project that the frameworks need: files, a few texts, and available
+//! tools.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,18 +12,18 @@ use redgreen_core::framework::invoke::Selection;
 
 use super::{Place, Settings, python};
 
-/// A file larger than this is not read for detection.
+/// Larger files are not read for detection.
 const TEXT_BYTES_MAX: u64 = 1 << 20;
-/// Of one folder; a project shows what it is in fewer.
+/// The number of texts per folder. A project is identified by fewer.
 const TEXTS_MAX: usize = 64;
-/// How deep packages lie below the root.
+/// The maximum depth of packages below the root.
 const DEPTH_MAX: usize = 3;
-/// Beyond this many packages a project has to say which it means.
+/// With more packages the project has to configure its tests.
 const FOLDERS_MAX: usize = 100;
-/// Beyond this many folders we stop looking.
+/// The maximum number of visited folders.
 const VISITS_MAX: usize = 5_000;
 
-/// Folders that hold other people's packages, or what a build left behind.
+/// Folders with dependencies or build output.
 const FOREIGN: &[&str] = &[
     "node_modules",
     "target",
@@ -40,15 +41,19 @@ const FOREIGN: &[&str] = &[
     "__pycache__",
 ];
 
-/// The files of a selection with their texts, as far as they can be read.
+/// The selected files with their texts, as far as they are readable.
 pub(super) fn chosen(folder: &Path, selection: &Selection) -> Vec<(String, String)> {
     let Selection::Files(paths) = selection else { return Vec::new() };
-    let is_small = |path: &Path| fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.len() <= TEXT_BYTES_MAX);
-    let text = |path: &String| fs::read_to_string(Some(folder.join(path)).filter(|path| is_small(path))?).ok();
+    let is_small = |path: &Path| {
+        fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.len() <= TEXT_BYTES_MAX)
+    };
+    let text = |path: &String| {
+        fs::read_to_string(Some(folder.join(path)).filter(|path| is_small(path))?).ok()
+    };
     paths.iter().filter_map(|path| Some((path.clone(), text(path)?))).collect()
 }
 
-/// The root first, then the packages below it in the order of their paths.
+/// The root first, then the packages below it, sorted by path.
 pub(super) fn folders(project: &Path) -> Result<Vec<Folder>> {
     let mut folders = vec![folder(project, "")?];
     for path in below(project)? {
@@ -66,13 +71,15 @@ pub(super) fn folders(project: &Path) -> Result<Vec<Folder>> {
 pub(super) fn with_all_tests(project: &Path) -> Result<Folder> {
     let mut files = Vec::new();
     for folder in below(project)? {
-        let paths = names(&project.join(&folder), Want::Files)?.into_iter().map(|name| format!("{folder}/{name}"));
+        let paths = names(&project.join(&folder), Want::Files)?
+            .into_iter()
+            .map(|name| format!("{folder}/{name}"));
         files.extend(paths.filter(|path| FRAMEWORKS.iter().any(|row| (row.is_test_file)(path))));
     }
     with(project, "", files)
 }
 
-/// The folders of a project, in the order of their paths, but for foreign ones and those that lie too deep.
+/// The folders of a project, sorted by path, except foreign ones and those that are too deep.
 fn below(project: &Path) -> Result<Vec<String>> {
     let mut folders = Vec::new();
     let mut waiting = vec![(PathBuf::new(), 0)];
@@ -99,20 +106,24 @@ pub(super) fn folder(project: &Path, path: &str) -> Result<Folder> {
     with(project, path, Vec::new())
 }
 
-/// A folder with its own files, those of the folders that are always listed, and some more.
+/// A folder with its own files, those of folders that are always listed, and more.
 fn with(project: &Path, path: &str, more: Vec<String>) -> Result<Folder> {
     let place = project.join(path);
     let mut files = names(&place, Want::Files)?;
     for listed in LISTED_FOLDERS {
         let inside = place.join(listed);
         if inside.is_dir() {
-            files.extend(names(&inside, Want::Files)?.into_iter().map(|name| format!("{listed}/{name}")));
+            files.extend(
+                names(&inside, Want::Files)?.into_iter().map(|name| format!("{listed}/{name}")),
+            );
         }
     }
     let more: Vec<String> = more.into_iter().filter(|path| !files.contains(path)).collect();
     files.extend(more);
     let mut texts = Vec::new();
-    for name in files.iter().filter(|name| FRAMEWORKS.iter().any(|row| (row.reads)(name))).take(TEXTS_MAX) {
+    for name in
+        files.iter().filter(|name| FRAMEWORKS.iter().any(|row| (row.reads)(name))).take(TEXTS_MAX)
+    {
         let path = place.join(name);
         if fs::metadata(&path).is_ok_and(|facts| facts.is_file() && facts.len() <= TEXT_BYTES_MAX) {
             let text = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
@@ -133,7 +144,7 @@ fn names(folder: &Path, want: Want) -> Result<Vec<String>> {
     for entry in fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))? {
         let entry = entry.with_context(|| format!("list {}", folder.display()))?;
         let kind = entry.file_type().with_context(|| format!("list {}", folder.display()))?;
-        // A link to a folder may lead in a circle, or out of the project.
+        // A link to a folder may form a loop or lead out of the project.
         let wanted = match want {
             Want::Folders => kind.is_dir(),
             Want::Files => !entry.path().is_dir(),
@@ -146,19 +157,26 @@ fn names(folder: &Path, want: Want) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Where each of the tools that exist is.
-pub(super) fn tools(names: &[&str], place: Place<'_>, folder: &Path, settings: &Settings) -> Vec<(String, String)> {
-    // In a room, folders of packages appear only while a program runs.
+/// The paths of the available tools.
+pub(super) fn tools(
+    names: &[&str],
+    place: Place<'_>,
+    folder: &Path,
+    settings: &Settings,
+) -> Vec<(String, String)> {
+    // In a room, package folders are only mounted while a program runs.
     let exists = |path: &Path| match place {
         Place::Open(_) | Place::Fenced(_) => path.exists(),
-        Place::Room(room, _) => room.really(path).exists(),
+        Place::Room(room, _) => room.real_path(path).exists(),
     };
     let found = |name: &&str| {
         let path = match name.strip_prefix(ACTIVE_ENVIRONMENT) {
-            Some(inside) => settings.virtual_env.as_ref().map(|environment| environment.join(inside)),
-            None if name.contains('/') => {
-                above(place.folder(), folder).map(|place| place.join(name)).find(|path| exists(path))
+            Some(inside) => {
+                settings.virtual_env.as_ref().map(|environment| environment.join(inside))
             }
+            None if name.contains('/') => above(place.folder(), folder)
+                .map(|place| place.join(name))
+                .find(|path| exists(path)),
             None => match place {
                 Place::Open(_) | Place::Fenced(_) => on_path(name, settings.path.as_deref()),
                 Place::Room(room, _) => room.tool(name),
@@ -170,7 +188,7 @@ pub(super) fn tools(names: &[&str], place: Place<'_>, folder: &Path, settings: &
     names.iter().filter_map(found).collect()
 }
 
-/// The folders that stand for those an environment leads to: of a room its own, elsewhere what the tests are told.
+/// The import folders that replace those of an editable install: the room's own, or PYTHONPATH.
 pub(super) fn imports(place: Place<'_>, settings: &Settings) -> Vec<String> {
     match place {
         Place::Open(_) | Place::Fenced(_) => texts(
@@ -188,7 +206,7 @@ fn texts(paths: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
     paths.into_iter().filter_map(|path| path.into_os_string().into_string().ok()).collect()
 }
 
-/// The folder and those above it, up to the project's root.
+/// The folder and its parents, up to the project's root.
 fn above<'a>(project: &'a Path, folder: &'a Path) -> impl Iterator<Item = &'a Path> {
     folder.ancestors().take_while(move |place| place.starts_with(project))
 }
@@ -202,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agents_tests_import_from_where_they_are_told_to() {
+    fn imports_of_an_agent_follow_pythonpath() {
         let settings = Settings {
             timeout: std::time::Duration::ZERO,
             cargo_target_dir: None,
@@ -210,7 +228,10 @@ mod tests {
             secrets: Vec::new(),
             services: Vec::new(),
             path: None,
-            variables: vec![("OTHER".into(), "/x".into()), ("PYTHONPATH".into(), "/w/src:/w/lib".into())],
+            variables: vec![
+                ("OTHER".into(), "/x".into()),
+                ("PYTHONPATH".into(), "/w/src:/w/lib".into()),
+            ],
         };
         assert_eq!(imports(Place::Open(Path::new("/w")), &settings), ["/w/src", "/w/lib"]);
     }

@@ -1,5 +1,5 @@
-//! Performs an [`Invocation`]: writes what is injected, takes the steps before, starts the runner, collects what it
-//! left behind. It knows no framework.
+//! Executes an [`Invocation`]: writes injected files, runs the steps before, starts the runner and
+//! collects its reports. Independent of frameworks.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,22 +20,22 @@ use crate::failure::Failure;
 use crate::foreign;
 use crate::process::{Output, Program};
 
-/// A report file larger than this is not a report.
+/// A larger file is not a report.
 const REPORT_BYTES_MAX: u64 = 256 << 20;
-/// How many report files of a worktree are read.
+/// The number of report files read from a worktree.
 const TREE_REPORTS_MAX: usize = 20_000;
-/// How many entries of a worktree are looked at for reports.
+/// The number of worktree entries searched for reports.
 const TREE_ENTRIES_MAX: usize = 500_000;
-/// Between reading a source and writing its bytecode Python takes no longer than this.
+/// The maximum time between Python reading a source and writing its bytecode.
 const COMPILE_SECONDS_MAX: i64 = 10;
-/// Folders of installed packages and of git: no report of ours is there, and more files than in all others together.
+/// Folders of packages and of git: they contain no reports, but most of the files.
 const TREE_SKIPPED: &[&str] = &["node_modules", ".git", ".venv", "venv", "site-packages"];
 
-/// What came of an invocation.
+/// The result of an invocation.
 pub(super) struct Performed {
     pub(super) captured: Captured,
     pub(super) coverage: Option<Coverage>,
-    /// The end of what each program printed, for a person.
+    /// The end of each program's output, for people.
     pub(super) words: String,
 }
 
@@ -58,7 +58,8 @@ pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> 
         }
     }
     if !invocation.call.words.is_empty() {
-        let chosen = invocation.choice.iter().flat_map(|choice| (choice.args)(&captured, &choice.files));
+        let chosen =
+            invocation.choice.iter().flat_map(|choice| (choice.args)(&captured, &choice.files));
         let output = output(run, folder, &invocation.call.clone().args(chosen))?;
         words.push_str(&said(&output));
         (captured.exit, captured.cut) = (output.exit, output.cut);
@@ -87,18 +88,22 @@ pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> 
     Ok(Performed { captured, coverage, words })
 }
 
-/// The lines of all modules that have a report.
+/// The merged coverage of all modules with a report.
 fn of_modules(folder: &Path, at: &CoverageAt, built_in: &str) -> Result<Option<Coverage>> {
     let mut whole: Option<Coverage> = None;
     for (name, path) in in_tree(folder, &at.file)? {
-        let Some(coverage) = read_report(&path)?.and_then(|bytes| Coverage::read(at.format, &bytes)) else { continue };
+        let Some(coverage) =
+            read_report(&path)?.and_then(|bytes| Coverage::read(at.format, &bytes))
+        else {
+            continue;
+        };
         let module = name.split(built_in).next().unwrap_or_default();
         whole.get_or_insert_default().merge(coverage.renamed(|path| format!("{module}{path}")));
     }
     Ok(whole)
 }
 
-/// Puts a file of ours into the scratch folder.
+/// Writes an injected file to the scratch folder.
 pub(super) fn inject(scratch: &Path, injected: &Injected) -> Result<PathBuf> {
     let text = injected.text.replace(SCRATCH, &scratch.to_string_lossy());
     let path = foreign::write(scratch, injected.path, text.as_bytes());
@@ -110,7 +115,7 @@ pub(super) fn inject(scratch: &Path, injected: &Injected) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Takes a step before or after the run.
+/// Runs a step before or after the tests.
 fn take(run: &Run<'_>, folder: &Path, step: &Step, words: &mut String) -> Result<StepEnd> {
     let output = output(run, folder, &step.call)?;
     words.push_str(&said(&output));
@@ -123,12 +128,13 @@ fn output(run: &Run<'_>, folder: &Path, call: &Call) -> Result<Output> {
 }
 
 pub(super) fn program(run: &Run<'_>, folder: &Path, call: &Call) -> Program {
-    let (name, args) = call.words.split_first().map_or(("", &[][..]), |(name, args)| (name.as_str(), args));
+    let (name, args) =
+        call.words.split_first().map_or(("", &[][..]), |(name, args)| (name.as_str(), args));
     let program = run.program(name).cwd(folder).args(args);
     call.env.iter().fold(program, |program, (name, value)| program.env(name, value))
 }
 
-/// The end of what a program printed; the whole may be large, and is only shown to a person.
+/// The end of a program's output. The whole may be large and is only shown to people.
 fn said(output: &Output) -> String {
     let end = |bytes: &[u8]| {
         let start = bytes.len().saturating_sub(TAIL_BYTES_MAX);
@@ -137,13 +143,15 @@ fn said(output: &Output) -> String {
     [end(&output.stdout), end(&output.stderr)].join("\n")
 }
 
-/// Tells a runner that is not installed from one that did not get as far as its report.
+/// Distinguishes a runner that is not installed from one that failed before its report.
 fn require(run: &Run<'_>, folder: &Path, invocation: &Invocation) -> Result<()> {
     for probe in &invocation.probes {
         let probed = output(run, folder, &probe.call)?;
         if !probed.success() {
             let words = probed.stderr_text();
-            return Err(missing(&probe.missing).evidence(words.trim().lines().last().unwrap_or_default()).into());
+            return Err(missing(&probe.missing)
+                .evidence(words.trim().lines().last().unwrap_or_default())
+                .into());
         }
     }
     Ok(())
@@ -154,14 +162,20 @@ pub(super) fn missing(missing: &Missing) -> Failure {
     if missing.evidence.is_empty() { failure } else { failure.evidence(&missing.evidence) }
 }
 
-/// A report's bytes by its name; one that is too large is as good as none.
-fn read_reports(run: &Run<'_>, folder: &Path, report: &ReportAt, older: &Stamps) -> Result<Vec<(String, Vec<u8>)>> {
+/// The content of reports by name. A report that is too large is ignored.
+fn read_reports(
+    run: &Run<'_>,
+    folder: &Path,
+    report: &ReportAt,
+    older: &Stamps,
+) -> Result<Vec<(String, Vec<u8>)>> {
     let paths = match report {
         ReportAt::Scratch(name) => vec![(name.clone(), run.scratch.join(name))],
         ReportAt::ScratchTree(pattern) => in_tree(run.scratch, pattern)?,
         ReportAt::Tree(pattern) | ReportAt::Source(pattern) => in_tree(folder, pattern)?,
         ReportAt::Fresh(pattern) => {
-            let is_fresh = |path: &PathBuf| stamp(path).is_some_and(|stamp| older.get(path) != Some(&stamp));
+            let is_fresh =
+                |path: &PathBuf| stamp(path).is_some_and(|stamp| older.get(path) != Some(&stamp));
             in_tree(folder, pattern)?.into_iter().filter(|(_, path)| is_fresh(path)).collect()
         }
     };
@@ -174,15 +188,18 @@ fn read_reports(run: &Run<'_>, folder: &Path, report: &ReportAt, older: &Stamps)
     Ok(reports)
 }
 
-/// None when it was never opened, is too large to be a report, or when a test put something else in its place.
+/// `None` if it does not exist, is too large, or a test replaced it by something else.
 pub(super) fn read_report(path: &Path) -> Result<Option<Vec<u8>>> {
     foreign::read(path, REPORT_BYTES_MAX).with_context(|| format!("read report {}", path.display()))
 }
 
-/// What an older run left where this one will write would be taken for its own if it wrote nothing.
+/// Removes reports of an older run, which would be mistaken for this run's if it wrote none.
 fn remove_stale(folder: &Path, invocation: &Invocation) -> Result<()> {
     let reports = invocation.reports.iter().filter_map(|report| match report {
-        ReportAt::Scratch(_) | ReportAt::ScratchTree(_) | ReportAt::Fresh(_) | ReportAt::Source(_) => None,
+        ReportAt::Scratch(_)
+        | ReportAt::ScratchTree(_)
+        | ReportAt::Fresh(_)
+        | ReportAt::Source(_) => None,
         ReportAt::Tree(pattern) => Some(Stale::Always(pattern)),
     });
     for stale in reports.chain(invocation.stale.iter().copied()) {
@@ -191,34 +208,38 @@ fn remove_stale(folder: &Path, invocation: &Invocation) -> Result<()> {
             Stale::Bytecode(pattern) => (pattern, |path| !is_of_its_source(path)),
         };
         for (_, path) in in_tree(folder, pattern)?.into_iter().filter(|(_, path)| is_stale(path)) {
-            fs::remove_file(&path).with_context(|| format!("remove {} of an older run", path.display()))?;
+            fs::remove_file(&path)
+                .with_context(|| format!("remove {} of an older run", path.display()))?;
         }
     }
     Ok(())
 }
 
-/// Whether bytecode was written so long after its source changed that it can be of no older one. Both times are the
-/// system's own, which no program can set back.
+/// Whether bytecode was written so long after its source changed that it cannot be from an older
+/// version. Both times are ctimes, which no program can set.
 fn is_of_its_source(bytecode: &Path) -> bool {
     let source = || {
         let module = bytecode.file_name()?.to_str()?.split('.').next()?;
         fs::metadata(bytecode.parent()?.parent()?.join(format!("{module}.py"))).ok()
     };
-    let (Some(source), Ok(bytecode)) = (source(), fs::symlink_metadata(bytecode)) else { return false };
+    let (Some(source), Ok(bytecode)) = (source(), fs::symlink_metadata(bytecode)) else {
+        return false;
+    };
     bytecode.is_file() && source.ctime().saturating_add(COMPILE_SECONDS_MAX) < bytecode.ctime()
 }
 
-/// What changes whenever a file is written or replaced: who it is, its size, and when it and its entry last changed.
+/// Changes whenever a file is written or replaced: inode, size, mtime and ctime.
 type Stamp = (u64, u64, (i64, i64), (i64, i64));
 type Stamps = HashMap<PathBuf, Stamp>;
 
 fn stamp(path: &Path) -> Option<Stamp> {
     let facts = fs::metadata(path).ok()?;
-    let (written, changed) = ((facts.mtime(), facts.mtime_nsec()), (facts.ctime(), facts.ctime_nsec()));
+    let (written, changed) =
+        ((facts.mtime(), facts.mtime_nsec()), (facts.ctime(), facts.ctime_nsec()));
     Some((facts.ino(), facts.len(), written, changed))
 }
 
-/// The files that would be taken for reports of this run if it did not write them.
+/// The existing files that could be mistaken for reports of this run.
 fn stamps(folder: &Path, invocation: &Invocation) -> Result<Stamps> {
     let mut stamps = Stamps::new();
     for report in &invocation.reports {
@@ -229,7 +250,7 @@ fn stamps(folder: &Path, invocation: &Invocation) -> Result<Stamps> {
     Ok(stamps)
 }
 
-/// The files of the worktree that match, by their path within it.
+/// The matching files of the worktree, by relative path.
 fn in_tree(folder: &Path, pattern: &str) -> Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     let mut waiting = vec![(String::new(), folder.to_owned())];
@@ -238,19 +259,29 @@ fn in_tree(folder: &Path, pattern: &str) -> Result<Vec<(String, PathBuf)>> {
         let Ok(entries) = fs::read_dir(&path) else { continue };
         for entry in entries.flatten() {
             seen += 1;
-            ensure!(seen <= TREE_ENTRIES_MAX, "more than {TREE_ENTRIES_MAX} files in {}", folder.display());
+            ensure!(
+                seen <= TREE_ENTRIES_MAX,
+                "more than {TREE_ENTRIES_MAX} files in {}",
+                folder.display()
+            );
             let name = entry.file_name().to_string_lossy().into_owned();
             let within = if below.is_empty() { name.clone() } else { format!("{below}/{name}") };
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && !TREE_SKIPPED.contains(&name.as_str()) => {
                     waiting.push((within, entry.path()));
                 }
-                Ok(kind) if kind.is_file() && matches(pattern, &within) => found.push((within, entry.path())),
+                Ok(kind) if kind.is_file() && matches(pattern, &within) => {
+                    found.push((within, entry.path()));
+                }
                 Ok(_) | Err(_) => {}
             }
         }
     }
-    ensure!(found.len() <= TREE_REPORTS_MAX, "more than {TREE_REPORTS_MAX} files {pattern} in {}", folder.display());
+    ensure!(
+        found.len() <= TREE_REPORTS_MAX,
+        "more than {TREE_REPORTS_MAX} files {pattern} in {}",
+        folder.display()
+    );
     found.sort();
     Ok(found)
 }

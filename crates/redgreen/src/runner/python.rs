@@ -1,5 +1,6 @@
-//! Where a project's Python packages are when its tool keeps them away from the project. The tool knows the place by the
-//! project's own path, and would make an empty one for a copy of it: so it is asked once, where the user works.
+//! Finds a project's Python environment if its tool keeps it outside the project. The tool
+//! identifies a project by its path and would create an empty environment for a copy, so it is
+//! asked once in the user's checkout.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,30 +10,39 @@ use anyhow::Result;
 use crate::config::Environment;
 use crate::process::{Limits, Program, Stop};
 
-/// A file that says which tool manages the project, and how that one is asked.
+/// A file that identifies the tool, and the command that prints the environment.
 const TOOLS: &[(&str, &[&str])] =
     &[("poetry.lock", &["poetry", "env", "info", "--path"]), ("Pipfile", &["pipenv", "--venv"])];
-/// Environments in the project come first.
+/// Environments inside the project take precedence.
 const OWN: &[&str] = &[".venv", "venv"];
-/// Folders that Python imports from before any other.
+/// Python imports from these folders first.
 pub const PATH: &str = "PYTHONPATH";
 const LIMITS: Limits = Limits { wall: Duration::from_secs(30), output_bytes_max: 64 << 10 };
 
-/// The environment that tests run in, if it is not in the project: the active one, or the one that the project's tool
-/// keeps. A tool that is not there, or has none yet, is no fault.
-pub fn environment(project: &Path, environment: &Environment, stop: &Stop) -> Result<Option<PathBuf>> {
+/// The environment of the tests, if it is outside the project: the active one, or that of the
+/// project's tool. A missing tool or environment is not an error.
+pub fn environment(
+    project: &Path,
+    environment: &Environment,
+    stop: &Stop,
+) -> Result<Option<PathBuf>> {
     if environment.virtual_env.is_some() || OWN.iter().any(|name| project.join(name).is_dir()) {
         return Ok(environment.virtual_env.clone());
     }
     for (file, words) in TOOLS {
-        let (Some((tool, words)), true) = (words.split_first(), project.join(file).is_file()) else { continue };
+        let (Some((tool, words)), true) = (words.split_first(), project.join(file).is_file())
+        else {
+            continue;
+        };
         if !environment.has_program(tool) {
             continue;
         }
         let output = Program::new(*tool).args(words).cwd(project).output(LIMITS, stop)?;
         let said = output.stdout_text();
         let place = said.lines().last().map(|line| PathBuf::from(line.trim()));
-        if let Some(place) = place.filter(|place| output.success() && place.join("bin/python").exists()) {
+        if let Some(place) =
+            place.filter(|place| output.success() && place.join("bin/python").exists())
+        {
             return Ok(Some(place));
         }
     }

@@ -1,5 +1,5 @@
-//! How far the test suite at work got, read from its reporter's stream, or from what its runner prints, while it runs. For
-//! the eye only: no verdict rests on it, since tests can write to both.
+//! The progress of the running test suite, read from its reporter's stream or from the runner's
+//! output. Only for display: no verdict depends on it, because tests can write to both.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom};
@@ -12,10 +12,10 @@ use rustix::fs::OFlags;
 
 use crate::process::{Stop, SuiteAtWork};
 
-/// What is read at a time.
+/// The number of bytes read at once.
 const READ_BYTES_MAX: u64 = 1 << 20;
 
-/// Follows the suites that run, one after the other.
+/// Follows the running suites, one after the other.
 #[derive(Debug, Default)]
 pub struct Tally {
     suite: Option<Arc<SuiteAtWork>>,
@@ -24,7 +24,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// The suite at work and how far it got; none when no suite is at work.
+    /// The running suite and its progress; `None` if no suite runs.
     pub fn look(&mut self, stop: &Stop) -> Option<(String, stream::Tally)> {
         let suite = stop.newest_suite()?;
         if self.suite.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &suite)) {
@@ -32,7 +32,7 @@ impl Tally {
         }
         let more = self.more(&suite).unwrap_or_default();
         self.streamed.hear(&more);
-        // Where a reporter of ours writes, what is printed is the tests' own.
+        // With a reporter of ours, the output is only what the tests print.
         let tally = match self.read {
             0 => suite.printed(),
             _ => self.streamed.tally(),
@@ -40,9 +40,9 @@ impl Tally {
         Some((suite.name.clone(), tally))
     }
 
-    /// What was added since the last look.
+    /// The bytes added since the last call.
     fn more(&mut self, suite: &SuiteAtWork) -> std::io::Result<Vec<u8>> {
-        // A test may have put a link or a pipe in its place.
+        // A test may have replaced the file by a link or a pipe.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let flags = i32::try_from(flags.bits()).unwrap_or_default();
         let mut file = OpenOptions::new().read(true).custom_flags(flags).open(&suite.stream)?;
@@ -63,18 +63,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_grow_with_the_stream_and_begin_anew_with_the_next_suite() {
+    fn counts_results_per_suite() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("stream.jsonl");
         let (stop, mut tally) = (Stop::default(), Tally::default());
         assert_eq!(tally.look(&stop), None);
-        let seen = |tally: &mut Tally| tally.look(&stop).map(|(_, tally)| (tally.done, tally.failed, tally.total));
+        let seen = |tally: &mut Tally| {
+            tally.look(&stop).map(|(_, tally)| (tally.done, tally.failed, tally.total))
+        };
         let first = stop.part().suite_at_work("pytest", path.clone());
         assert_eq!(seen(&mut tally), Some((0, 0, None)), "nothing is written yet");
-        fs::write(&path, "{\"event\":\"collected\",\"ids\":[\"a\",\"b\"]}\n{\"event\":\"passed\",\"id\":").unwrap();
+        fs::write(
+            &path,
+            "{\"event\":\"collected\",\"ids\":[\"a\",\"b\"]}\n{\"event\":\"passed\",\"id\":",
+        )
+        .unwrap();
         assert_eq!(seen(&mut tally), Some((0, 0, Some(2))));
         let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, text + "\"a\"}\n{\"event\":\"result\",\"id\":\"b\",\"outcome\":\"failed\"}\nnoise\n").unwrap();
+        fs::write(
+            &path,
+            text + "\"a\"}\n{\"event\":\"result\",\"id\":\"b\",\"outcome\":\"failed\"}\nnoise\n",
+        )
+        .unwrap();
         assert_eq!(seen(&mut tally), Some((2, 1, Some(2))));
         drop(first);
         assert_eq!(seen(&mut tally), None);
@@ -85,6 +95,10 @@ mod tests {
         drop(second);
         let third = stop.suite_at_work("cargo", folder.path().join("none"));
         third.hear(b"{ \"type\": \"test\", \"event\": \"ok\", \"name\": \"a\" }\n{ \"type\": ");
-        assert_eq!(seen(&mut tally), Some((1, 0, None)), "what the runner prints counts where nothing is streamed");
+        assert_eq!(
+            seen(&mut tally),
+            Some((1, 0, None)),
+            "without a stream, the output of the runner counts"
+        );
     }
 }

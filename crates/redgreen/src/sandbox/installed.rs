@@ -1,6 +1,6 @@
-//! What is installed on this machine: the system, the programs on the PATH with what they belong to, toolchains and
-//! stores of packages. Fenced programs see this, what their work needs, and nothing else: a home, another checkout or a
-//! document is not installed.
+//! The installed software of this machine: the system, the programs on the PATH with their
+//! installations, toolchains and package caches. Sandboxed programs see this and the files they
+//! work on. Home folders, other checkouts and documents stay hidden.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ use redgreen_core::guard;
 use super::Stamp;
 use crate::config::Environment;
 
-/// Folders of the system. `/proc` and `/dev` are given anew by every fence that can.
+/// System folders. Most sandboxes mount a new `/proc` and `/dev`.
 const SYSTEM: &[&str] = &[
     "/usr",
     "/bin",
@@ -35,9 +35,9 @@ const SYSTEM: &[&str] = &[
     "/var/lib/gems",
     "/var/lib/snapd/snap",
 ];
-/// Programs are installed here, each in a folder of its own; some people keep checkouts here, too.
+/// Contains one folder per installed program. Some users keep checkouts here, too.
 const OPTIONAL: &str = "/opt";
-/// What root could read of the system and no test needs.
+/// System files that root can read and no test needs.
 const SYSTEM_SECRETS: &[&str] = &[
     "/etc/NetworkManager/system-connections",
     "/etc/credstore",
@@ -65,69 +65,80 @@ const SYSTEM_SECRETS: &[&str] = &[
     "/etc/wireguard",
     "/etc/wpa_supplicant",
 ];
-/// A folder with one of these beside its `bin` is one installation.
+/// A folder with one of these next to its `bin` is an installation.
 const INSTALLATION: &[&str] = &["lib", "lib64", "libexec", "pyvenv.cfg", "conda-meta"];
-/// What belongs to the programs in a `bin` whose folder holds other things as well, such as `~/.local`.
+/// The folders of an installation that shares its parent folder with other data, such as
+/// `~/.local`.
 const PARTS: &[&str] = &["bin", "sbin", "lib", "lib64", "libexec"];
-/// From the home: many programs are installed into it, and keep their data there.
+/// Folders of the home, relative to it, in which many programs are installed and keep their data.
 const SHARED: &[&str] = &["", ".local", ".cargo", "go"];
 const NODE_MODULES: &str = "node_modules";
-/// Looked at in one folder of the PATH.
+/// The number of files read per PATH folder.
 const ENTRIES_MAX: usize = 10_000;
-/// A longer first line names no interpreter.
+/// A longer first line is not a valid shebang.
 const SHEBANG_BYTES_MAX: u64 = 256;
-/// How often one program leads to another: a script to its environment, that to its interpreter.
+/// How many links are followed from one program to another: a script to its environment, the
+/// environment to its interpreter.
 const LEADS_MAX: usize = 4;
-/// Parts of cargo's home that a build needs. Not its credentials.
+/// The parts of cargo's home that a build needs. Excludes its credentials.
 const CARGO_PARTS: &[&str] = &["bin", "env", "git", "registry"];
-/// Settings of cargo; a token may stand in them.
+/// Cargo's settings, which may contain a token.
 const CARGO_SETTINGS: &[&str] = &["config", "config.toml"];
 const CARGO_TOKENS: &[&str] = &["token", "secret-key"];
 
-/// Places that a fenced program sees, and those in them that it does not.
+/// Paths that a sandboxed program sees, and hidden paths inside of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Installed {
     pub shown: Vec<PathBuf>,
     pub hidden: Vec<PathBuf>,
 }
 
-/// Gathers places; `private` folders are never shown as a whole.
+/// Collects paths. `private` folders are never shown as a whole.
 struct Look<'a> {
     home: Option<&'a Path>,
     private: Vec<PathBuf>,
     shown: BTreeSet<PathBuf>,
     hidden: BTreeSet<PathBuf>,
-    /// What the look rests on.
-    seen: BTreeMap<PathBuf, Seen>,
+    /// The files that the result depends on.
+    seen: BTreeMap<PathBuf, Probe>,
 }
 
-/// What was seen of a folder or a file.
+/// The observed state of a folder or file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seen {
-    /// It was looked into; this is how it was before that.
+enum Probe {
+    /// Its content was read; the stamp from before that.
     Inside(Option<Stamp>),
-    /// Only whether it is there.
+    /// Only whether it exists.
     Exists(bool),
 }
 
-/// The last look around. It takes thousands of calls, and every verdict needs one.
+/// The last result. A scan takes thousands of system calls, and every verdict needs one.
 static LAST: Mutex<Option<Known>> = Mutex::new(None);
 
 struct Known {
-    /// What the look depends on beside the files.
+    /// Other inputs of the scan.
     asked: String,
-    seen: BTreeMap<PathBuf, Seen>,
+    seen: BTreeMap<PathBuf, Probe>,
     installed: Installed,
 }
 
 impl Installed {
-    /// Looks around, once for many fences: every program on the PATH outside of the system is looked at. `private` are
-    /// the user's checkout and git's folder.
+    /// Scans the machine. Every program on the PATH outside the system folders is examined.
+    /// `private` are the user's checkout and git's folder.
     ///
-    /// What was found is believed for as long as nobody touched a folder that was looked into. A program that is changed
-    /// in place, and belongs somewhere else from then on, is found there by the next process.
+    /// The result is cached until one of the folders changes. If a program is replaced in place by
+    /// one from another installation, only the next process notices.
     pub fn look(environment: &Environment, private: &[&Path]) -> Self {
-        let Environment { home, path, toolchains, stores, rustup_home, cargo_home, virtual_env, .. } = environment;
+        let Environment {
+            home,
+            path,
+            toolchains,
+            stores,
+            rustup_home,
+            cargo_home,
+            virtual_env,
+            ..
+        } = environment;
         let places = (home, path, toolchains, stores, rustup_home, cargo_home, virtual_env);
         let asked = format!("{places:?} {private:?}");
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -142,10 +153,11 @@ impl Installed {
         installed
     }
 
-    fn look_now(environment: &Environment, private: &[&Path]) -> (Self, BTreeMap<PathBuf, Seen>) {
+    fn look_now(environment: &Environment, private: &[&Path]) -> (Self, BTreeMap<PathBuf, Probe>) {
         let home = environment.home.as_deref();
         let private = private.iter().copied().chain(home);
-        let private = private.flat_map(|path| [path.to_owned(), path.canonicalize().unwrap_or_default()]);
+        let private =
+            private.flat_map(|path| [path.to_owned(), path.canonicalize().unwrap_or_default()]);
         let mut look = Look {
             home,
             private: private.filter(|path| path.is_absolute()).collect(),
@@ -153,7 +165,8 @@ impl Installed {
             hidden: BTreeSet::new(),
             seen: BTreeMap::new(),
         };
-        look.hidden = SYSTEM_SECRETS.iter().map(PathBuf::from).filter(|path| look.exists(path)).collect();
+        look.hidden =
+            SYSTEM_SECRETS.iter().map(PathBuf::from).filter(|path| look.exists(path)).collect();
         look.note(Path::new(OPTIONAL));
         for entry in fs::read_dir(OPTIONAL).into_iter().flatten().flatten() {
             look.whole(&entry.path());
@@ -162,13 +175,16 @@ impl Installed {
         for folder in std::env::split_paths(&path).filter(|folder| folder.is_absolute()) {
             look.programs(&folder);
         }
-        for folder in environment.toolchains.iter().chain(environment.stores.iter().map(|store| &store.from)) {
+        for folder in
+            environment.toolchains.iter().chain(environment.stores.iter().map(|store| &store.from))
+        {
             look.whole(folder);
         }
         look.shown.extend(environment.rustup_home.clone());
         if let Some(home) = &environment.cargo_home {
             CARGO_SETTINGS.iter().for_each(|name| look.note(&home.join(name)));
-            let parts: Vec<PathBuf> = cargo_parts(home).into_iter().filter(|part| look.exists(part)).collect();
+            let parts: Vec<PathBuf> =
+                cargo_parts(home).into_iter().filter(|part| look.exists(part)).collect();
             look.shown.extend(parts);
         }
         if let Some(environment) = &environment.virtual_env {
@@ -179,7 +195,7 @@ impl Installed {
         (look.done(), seen)
     }
 
-    /// The same with what these programs need.
+    /// Adds what these programs need.
     #[must_use]
     pub fn with_programs<'a>(
         mut self,
@@ -204,7 +220,7 @@ impl Installed {
     }
 }
 
-impl Seen {
+impl Probe {
     fn holds(&self, path: &Path) -> bool {
         match self {
             Self::Inside(stamp) => Stamp::of(path) == *stamp,
@@ -223,35 +239,45 @@ impl Seen {
 impl Look<'_> {
     fn done(self) -> Installed {
         let is_there = |path: &&PathBuf| path.symlink_metadata().is_ok();
-        let folders: BTreeSet<&PathBuf> =
-            self.shown.iter().filter(|path| path.symlink_metadata().is_ok_and(|facts| facts.is_dir())).collect();
-        // A folder is shown with what is in it. Every fence looks at each of its places.
+        let folders: BTreeSet<&PathBuf> = self
+            .shown
+            .iter()
+            .filter(|path| path.symlink_metadata().is_ok_and(|facts| facts.is_dir()))
+            .collect();
+        // A visible folder includes its content, so list only the folder: each sandbox checks every
+        // path.
         let is_in_one = |path: &&PathBuf| {
             let folder = path.parent().map(Path::to_path_buf);
             folder.is_some_and(|folder| folders.contains(&folder)) && !self.hidden.contains(*path)
         };
         Installed {
-            shown: self.shown.iter().filter(|path| !is_in_one(path)).filter(is_there).cloned().collect(),
+            shown: self
+                .shown
+                .iter()
+                .filter(|path| !is_in_one(path))
+                .filter(is_there)
+                .cloned()
+                .collect(),
             hidden: self.hidden.iter().filter(is_there).cloned().collect(),
         }
     }
 
-    /// Notes down what is about to be looked into.
+    /// Records a path before its content is read.
     fn note(&mut self, path: &Path) {
-        if !matches!(self.seen.get(path), Some(Seen::Inside(_))) {
-            self.seen.insert(path.to_owned(), Seen::Inside(Stamp::of(path)));
+        if !matches!(self.seen.get(path), Some(Probe::Inside(_))) {
+            self.seen.insert(path.to_owned(), Probe::Inside(Stamp::of(path)));
         }
     }
 
     fn exists(&mut self, path: &Path) -> bool {
         let exists = path.exists();
-        self.seen.entry(path.to_owned()).or_insert(Seen::Exists(exists));
+        self.seen.entry(path.to_owned()).or_insert(Probe::Exists(exists));
         exists
     }
 
-    /// A folder of the PATH: itself, and what its programs belong to.
+    /// A folder of the PATH and the installations of its programs.
     fn programs(&mut self, folder: &Path) {
-        if is_system(folder) || self.holds_private(folder) {
+        if is_system(folder) || self.contains_private(folder) {
             return;
         }
         self.note(folder);
@@ -262,7 +288,7 @@ impl Look<'_> {
         }
     }
 
-    /// A program: the installation that it really lies in, and its interpreter's.
+    /// A program: its real installation and that of its interpreter.
     fn program(&mut self, file: &Path, leads: usize) {
         let Ok(real) = file.canonicalize() else { return };
         if leads == 0 || is_system(&real) || !real.is_file() {
@@ -280,9 +306,9 @@ impl Look<'_> {
         }
     }
 
-    /// What belongs to a folder of programs.
+    /// The installation that a folder of programs belongs to.
     fn around(&mut self, folder: &Path) {
-        if self.holds_private(folder) {
+        if self.contains_private(folder) {
             return;
         }
         if let Some(packages) = node_modules(folder) {
@@ -291,12 +317,15 @@ impl Look<'_> {
         }
         let is_bin = folder.ends_with("bin") || folder.ends_with("sbin");
         let Some(above) = folder.parent().filter(|_| is_bin) else {
-            // A program that lies anywhere else is shown by itself.
+            // In any other folder, only the program itself is shown.
             return;
         };
         if self.is_shared(above) {
-            let parts: Vec<PathBuf> =
-                PARTS.iter().map(|part| above.join(part)).filter(|part| self.exists(part)).collect();
+            let parts: Vec<PathBuf> = PARTS
+                .iter()
+                .map(|part| above.join(part))
+                .filter(|part| self.exists(part))
+                .collect();
             self.shown.extend(parts);
         } else if INSTALLATION.iter().any(|mark| self.exists(&above.join(mark))) {
             self.whole(above);
@@ -306,7 +335,7 @@ impl Look<'_> {
         }
     }
 
-    /// The interpreter that a virtual environment was made with.
+    /// The interpreter of a virtual environment.
     fn base_of(&mut self, environment: &Path) {
         let file = environment.join("pyvenv.cfg");
         self.note(&file);
@@ -322,9 +351,12 @@ impl Look<'_> {
         }
     }
 
-    /// A folder with all that is in it, but for what is called like a secret in its root.
+    /// A whole folder, except for entries of its root that are named like a secret.
     fn whole(&mut self, folder: &Path) {
-        if self.holds_private(folder) || self.exists(&folder.join(".git")) || !self.shown.insert(folder.to_owned()) {
+        if self.contains_private(folder)
+            || self.exists(&folder.join(".git"))
+            || !self.shown.insert(folder.to_owned())
+        {
             return;
         }
         self.note(folder);
@@ -341,19 +373,21 @@ impl Look<'_> {
         }
     }
 
-    /// Programs of many kinds share it with other things.
+    /// Whether different programs share the folder with other data.
     fn is_shared(&mut self, folder: &Path) -> bool {
-        let at_home = self.home.is_some_and(|home| SHARED.iter().any(|name| folder == home.join(name)));
-        at_home || self.holds_private(folder) || self.exists(&folder.join(".git"))
+        let at_home =
+            self.home.is_some_and(|home| SHARED.iter().any(|name| folder == home.join(name)));
+        at_home || self.contains_private(folder) || self.exists(&folder.join(".git"))
     }
 
-    /// To show it would show what is the user's.
-    fn holds_private(&self, folder: &Path) -> bool {
+    /// Whether the folder contains private data.
+    fn contains_private(&self, folder: &Path) -> bool {
         self.private.iter().any(|private| private.starts_with(folder))
     }
 }
 
-/// What a build needs of cargo's home: not its credentials, and its settings only where no token stands in them.
+/// The parts of cargo's home that a build needs: no credentials, and settings only if they contain
+/// no token.
 pub fn cargo_parts(home: &Path) -> Vec<PathBuf> {
     let is_token = |line: &str| {
         let key = line.split('=').next().unwrap_or_default().trim().trim_matches('"');
@@ -361,22 +395,24 @@ pub fn cargo_parts(home: &Path) -> Vec<PathBuf> {
     };
     let is_plain = |text: &str| guard::secret::find(text).is_empty() && !text.lines().any(is_token);
     let settings = CARGO_SETTINGS.iter().map(|name| home.join(name));
-    let settings = settings.filter(|file| fs::read_to_string(file).is_ok_and(|text| is_plain(&text)));
+    let settings =
+        settings.filter(|file| fs::read_to_string(file).is_ok_and(|text| is_plain(&text)));
     CARGO_PARTS.iter().map(|part| home.join(part)).chain(settings).collect()
 }
 
-/// Whether everything below is shown anyway.
+/// Whether everything below is visible anyway.
 fn is_system(path: &Path) -> bool {
     SYSTEM.iter().any(|folder| path.starts_with(folder))
 }
 
-/// The outermost folder of packages that a program of one lies in; they use each other.
+/// The outermost `node_modules` folder of a program. Its packages use each other.
 fn node_modules(folder: &Path) -> Option<PathBuf> {
-    let at = folder.components().position(|part| part == Component::Normal(OsStr::new(NODE_MODULES)))?;
+    let at =
+        folder.components().position(|part| part == Component::Normal(OsStr::new(NODE_MODULES)))?;
     Some(folder.components().take(at + 1).collect())
 }
 
-/// The program that the first line of a script names.
+/// The interpreter in the first line of a script.
 fn interpreter(script: &Path) -> Option<PathBuf> {
     let mut start = Vec::new();
     File::open(script).ok()?.take(SHEBANG_BYTES_MAX).read_to_end(&mut start).ok()?;
@@ -391,9 +427,9 @@ mod tests {
 
     use super::*;
 
-    /// Which of these places below a home are seen: `+` or `-` before each, after what the home holds.
+    /// Checks which paths below a home are visible.
     #[test]
-    fn programs_are_seen_with_what_they_belong_to_and_nothing_else() {
+    fn shows_programs_with_their_installations_only() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let file = |path: &str, text: &str| {
@@ -424,7 +460,10 @@ mod tests {
             file(path, "x");
         }
         let base = root.join("pythons/3.12/bin");
-        file("home/.local/share/pipx/venvs/ruff/pyvenv.cfg", &format!("home = {}\n", base.display()));
+        file(
+            "home/.local/share/pipx/venvs/ruff/pyvenv.cfg",
+            &format!("home = {}\n", base.display()),
+        );
         fs::create_dir_all(root.join("home/.local/share/pipx/venvs/ruff/bin")).unwrap();
         file(
             "home/.local/share/pipx/venvs/ruff/bin/ruff",
@@ -455,7 +494,8 @@ mod tests {
             ..Environment::default()
         };
         let installed = Installed::look(&environment, &[&root.join("checkout")]);
-        let is_seen = |path: &str| installed.shown.iter().any(|shown| root.join(path).starts_with(shown));
+        let is_seen =
+            |path: &str| installed.shown.iter().any(|shown| root.join(path).starts_with(shown));
         for path in [
             "home/.local/bin/ruff",
             "home/.local/lib/python3/x.py",
@@ -469,7 +509,7 @@ mod tests {
             "checkout/bin/run",
             "pythons/3.12/lib/x",
         ] {
-            assert!(is_seen(path), "{path} is not seen: {installed:#?}");
+            assert!(is_seen(path), "{path} is hidden: {installed:#?}");
         }
         for path in [
             "home/.local/share/keyrings/login",
@@ -480,23 +520,24 @@ mod tests {
             "checkout/.env",
             "pythons/.env",
         ] {
-            assert!(!is_seen(path), "{path} is seen: {installed:#?}");
+            assert!(!is_seen(path), "{path} is visible: {installed:#?}");
         }
     }
     #[test]
-    fn what_is_installed_later_is_found() {
+    fn finds_programs_installed_later() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         for path in ["tools/bin/one", "other/bin/two"] {
             fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
             fs::write(root.join(path), "x").unwrap();
         }
-        let environment = Environment { path: Some(root.join("tools/bin").into()), ..Environment::default() };
+        let environment =
+            Environment { path: Some(root.join("tools/bin").into()), ..Environment::default() };
         let is_seen = |path: &str| {
             let installed = Installed::look(&environment, &[]);
             installed.shown.iter().any(|shown| root.join(path).starts_with(shown))
         };
-        // Only what was not touched for a while is believed.
+        // Recently touched folders are not cached.
         std::thread::sleep(std::time::Duration::from_millis(2_100));
         assert!(is_seen("tools/bin/one") && !is_seen("tools/lib/x") && !is_seen("other/bin/two"));
         symlink(root.join("other/bin/two"), root.join("tools/bin/two")).unwrap();

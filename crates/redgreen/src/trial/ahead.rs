@@ -1,5 +1,5 @@
-//! Experiments that the judge is likely to ask for next, made beside the one it asks for now: a thread and a room each, no
-//! more than the machine has cores. What is ready when it is asked for costs nothing; what nobody asks for is dropped.
+//! Runs experiments ahead that the judge is likely to need next, one thread and room each, at most
+//! one per core. Finished ones cost no time when needed; the others are dropped.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Scope};
@@ -12,16 +12,16 @@ use super::open::Annex;
 use super::perform::Conditions;
 use crate::process::Stop;
 
-/// However many cores there are: more rooms than this take longer to lay out than they save.
+/// The maximum regardless of cores: more rooms take longer to create than they save.
 const HELPERS_MAX: usize = 3;
 
-/// What is wanted, what is being made, and what was made.
+/// The queue, the running and the finished experiments.
 pub(super) struct Ahead {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    /// Asked for when nobody wants the answers any more.
+    /// Set when the results are no longer needed.
     stop: Stop,
     list: Mutex<List>,
     changed: Condvar,
@@ -32,14 +32,14 @@ struct List {
     wanted: Vec<Experiment>,
     under_way: Vec<Experiment>,
     made: Vec<(Experiment, Result<Observation>)>,
-    /// How many are made at a time, at most.
+    /// The maximum number of parallel experiments.
     helpers: usize,
-    /// No fault is begun after this.
-    faults_until: Option<Instant>,
+    /// No mutant starts after this.
+    mutants_until: Option<Instant>,
 }
 
 impl Ahead {
-    /// Nobody helps where there is no room for it.
+    /// Without an annex there are no helpers.
     pub(super) fn start<'scope, 'env>(
         scope: &'scope Scope<'scope, 'env>,
         annex: Option<Annex<'env>>,
@@ -47,7 +47,8 @@ impl Ahead {
         stop: Stop,
     ) -> Self {
         let shared = Arc::new(Shared { stop, list: Mutex::default(), changed: Condvar::new() });
-        let beside = thread::available_parallelism().map_or(0, |cores| cores.get().saturating_sub(1));
+        let beside =
+            thread::available_parallelism().map_or(0, |cores| cores.get().saturating_sub(1));
         let count = if annex.is_some() { beside.min(HELPERS_MAX) } else { 0 };
         shared.lock().helpers = count;
         for annex in annex.into_iter().cycle().take(count) {
@@ -57,19 +58,21 @@ impl Ahead {
         Self { shared }
     }
 
-    /// What is likely to be asked for next, in that order.
+    /// Sets the experiments that are likely to be needed next, in order.
     pub(super) fn expect(&self, experiments: Vec<Experiment>) {
         let mut list = self.shared.lock();
         if list.helpers == 0 {
             return;
         }
-        let is_new = |one: &Experiment| !list.under_way.contains(one) && !list.made.iter().any(|(made, _)| made == one);
+        let is_new = |one: &Experiment| {
+            !list.under_way.contains(one) && !list.made.iter().any(|(made, _)| made == one)
+        };
         list.wanted = experiments.into_iter().filter(is_new).collect();
         drop(list);
         self.shared.changed.notify_all();
     }
 
-    /// What was made already, or is being made; `None` where whoever asks has to make it.
+    /// The result of a finished or running experiment; `None` if the caller has to run it.
     pub(super) fn take(&self, experiment: &Experiment) -> Option<Result<Observation>> {
         let mut list = self.shared.lock();
         list.wanted.retain(|wanted| wanted != experiment);
@@ -84,16 +87,16 @@ impl Ahead {
         }
     }
 
-    /// No fault is begun after this.
-    pub(super) fn faults_until(&self, end: Instant) {
-        self.shared.lock().faults_until = Some(end);
+    /// No mutant starts after this.
+    pub(super) fn mutants_until(&self, end: Instant) {
+        self.shared.lock().mutants_until = Some(end);
     }
 }
 
 impl Drop for Ahead {
     fn drop(&mut self) {
         self.shared.stop.request();
-        // Whoever has looked already, and does not wait yet, would not hear of it.
+        // A helper that just checked the flag, but does not wait yet, would miss the notification.
         drop(self.shared.lock());
         self.shared.changed.notify_all();
     }
@@ -104,16 +107,17 @@ impl Shared {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next one to make; `None` when nobody wants any more.
+    /// The next experiment to run; `None` when the work is over.
     fn next(&self) -> Option<Experiment> {
         let mut list = self.lock();
         loop {
             if self.stop.requested() {
                 return None;
             }
-            let late = list.faults_until.is_some_and(|end| Instant::now() > end);
-            let may_begin =
-                |one: &Experiment| !late || !matches!(one.question, Question::Mutant | Question::Expectation);
+            let late = list.mutants_until.is_some_and(|end| Instant::now() > end);
+            let may_begin = |one: &Experiment| {
+                !late || !matches!(one.question, Question::Mutant | Question::Expectation)
+            };
             if let Some(at) = list.wanted.iter().position(may_begin) {
                 let experiment = list.wanted.remove(at);
                 list.under_way.push(experiment.clone());
@@ -132,7 +136,7 @@ impl Shared {
     }
 }
 
-/// Makes what is wanted in a room of its own. Whoever finds no room leaves the work to the others.
+/// Runs experiments in a separate room. Without a room it leaves the work to others.
 fn help(shared: &Shared, annex: &Annex<'_>, conditions: &Conditions<'_>) {
     let Some(first) = shared.next() else { return };
     let opened = annex.open(conditions.candidate, &shared.stop);
@@ -147,7 +151,7 @@ fn help(shared: &Shared, annex: &Annex<'_>, conditions: &Conditions<'_>) {
         shared.made(one, came);
         experiment = shared.next();
     }
-    // What is left of the room is cleared by the next one in it.
+    // The next user of the room removes leftovers.
     trial.close().ok();
 }
 
@@ -161,13 +165,14 @@ mod tests {
     use super::*;
 
     fn ahead(helpers: usize) -> Ahead {
-        let shared = Shared { stop: Stop::default(), list: Mutex::default(), changed: Condvar::new() };
+        let shared =
+            Shared { stop: Stop::default(), list: Mutex::default(), changed: Condvar::new() };
         shared.lock().helpers = helpers;
         Ahead { shared: Arc::new(shared) }
     }
 
     #[test]
-    fn what_was_made_ahead_is_there_when_it_is_asked_for() {
+    fn returns_results_that_were_run_ahead() {
         let ahead = ahead(1);
         let (one, other) = (suite::on(Tree::Head), suite::on(Tree::Base));
         ahead.expect(vec![one.clone(), other.clone()]);
@@ -175,23 +180,23 @@ mod tests {
         assert_eq!(taken, one);
         ahead.shared.made(taken, Ok(Observation::Said("it".to_owned())));
         assert_eq!(ahead.take(&one).unwrap().unwrap().log(), "it");
-        assert!(ahead.take(&other).is_none(), "nobody has begun it");
-        assert!(ahead.take(&one).is_none(), "each is told once");
+        assert!(ahead.take(&other).is_none(), "it was not started");
+        assert!(ahead.take(&one).is_none(), "each result is returned once");
     }
 
     #[test]
-    fn faults_are_not_begun_too_late_and_nothing_is_when_nobody_asks() {
+    fn starts_no_late_mutants_and_nothing_after_the_end() {
         let ahead = ahead(1);
-        let fault = Experiment { question: Question::Mutant, ..suite::on(Tree::Head) };
-        ahead.expect(vec![fault, suite::on(Tree::Base)]);
-        ahead.faults_until(Instant::now());
+        let mutant = Experiment { question: Question::Mutant, ..suite::on(Tree::Head) };
+        ahead.expect(vec![mutant, suite::on(Tree::Base)]);
+        ahead.mutants_until(Instant::now());
         assert_eq!(ahead.shared.next().unwrap(), suite::on(Tree::Base));
         ahead.shared.stop.request();
         assert!(ahead.shared.next().is_none());
     }
 
     #[test]
-    fn helpers_end_whenever_the_judge_is_done() {
+    fn helpers_end_with_the_judge() {
         const TIMES: usize = 20_000;
         const WAIT: Duration = Duration::from_secs(10);
         let (ended, ends) = mpsc::channel();
@@ -200,12 +205,12 @@ mod tests {
             let (shared, ended) = (Arc::clone(&ahead.shared), ended.clone());
             thread::spawn(move || ended.send(shared.next().is_none()));
             drop(ahead);
-            assert_eq!(ends.recv_timeout(WAIT), Ok(true), "a helper waits for ever");
+            assert_eq!(ends.recv_timeout(WAIT), Ok(true), "a helper waits forever");
         }
     }
 
     #[test]
-    fn an_error_reaches_who_asks() {
+    fn returns_errors_to_the_caller() {
         let ahead = ahead(1);
         ahead.expect(vec![suite::on(Tree::Head)]);
         let taken = ahead.shared.next().unwrap();

@@ -1,6 +1,6 @@
-//! Where compilers put what they build. Build output knows the folder it was built in: a test binary holds the path of
-//! the program it starts. So all trees of a room are built in one folder, and what accepted trees built is kept beside
-//! it, where no candidate writes.
+//! Build output. It depends on its folder: a test binary contains the path of the program it
+//! starts. So all trees of a room are built in one folder, and the output of accepted trees is kept
+//! next to it, where no candidate writes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,22 @@ use crate::git::remove_folder;
 use crate::process::{Limits, Program, Stop};
 use crate::room::{GO_CACHE, Tools, build_folder};
 
-/// Tools whose build output is kept, and the folders in which it shows that there is some.
+/// Tools whose build output is kept, and the folders that show that there is some.
 const COMPILERS: &[&str] = &["cargo", "go"];
 const BUILT: &[&str] = &["debug", GO_CACHE];
 const COPY_WALL: Duration = Duration::from_secs(300);
 
 pub(super) struct Builds {
-    /// Everything is built here.
+    /// The build folder.
     place: PathBuf,
-    /// What accepted trees built, while a candidate is built.
+    /// The output of accepted trees while a candidate is built.
     accepted: PathBuf,
-    /// What the candidate built, while an accepted tree is built.
+    /// The output of the candidate while an accepted tree is built.
     candidate: PathBuf,
     holds: Holds,
 }
 
-/// Whose build output lies in the place.
+/// Whose output is in the build folder.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Holds {
     Accepted,
@@ -35,15 +35,16 @@ enum Holds {
 }
 
 impl Builds {
-    /// Begins with what accepted trees built; `None` where nothing is compiled.
+    /// Starts with the output of accepted trees; `None` if nothing is compiled.
     pub(super) fn open(root: &Path, room: &Path, tools: &Tools) -> Result<Option<Self>> {
         if !COMPILERS.iter().any(|name| tools.get(name).is_some()) {
             return Ok(None);
         }
         let place = build_folder(root, room, tools);
-        let (accepted, candidate) = (place.with_extension("accepted"), place.with_extension("candidate"));
+        let (accepted, candidate) =
+            (place.with_extension("accepted"), place.with_extension("candidate"));
         let builds = Self { place, accepted, candidate, holds: Holds::Accepted };
-        // A trial that was killed may have left a candidate's here.
+        // A killed trial may have left a candidate's output here.
         clear(&builds.place)?;
         clear(&builds.candidate)?;
         builds.take(&builds.accepted)?;
@@ -54,7 +55,7 @@ impl Builds {
         &self.place
     }
 
-    /// The next build is one of an accepted tree.
+    /// Prepares to build an accepted tree.
     pub(super) fn use_accepted(&mut self) -> Result<()> {
         if self.holds == Holds::Candidate {
             rename(&self.place, &self.candidate)?;
@@ -64,8 +65,8 @@ impl Builds {
         Ok(())
     }
 
-    /// The next build is one of the candidate; it builds upon what accepted trees have built. `expected` says that something
-    /// was built just now.
+    /// Prepares to build the candidate on top of the output of accepted trees. `expected` means
+    /// that something was just built.
     pub(super) fn use_candidate(&mut self, expected: bool, stop: &Stop) -> Result<()> {
         if self.holds == Holds::Candidate {
             return Ok(());
@@ -75,21 +76,23 @@ impl Builds {
             self.take(&self.candidate)?;
         } else if expected || BUILT.iter().any(|folder| self.place.join(folder).is_dir()) {
             let limits = Limits { wall: COPY_WALL, output_bytes_max: 4 << 10 };
-            let copy = Program::new("cp").args(["-a", "--reflink=auto"]).args([&self.place, &self.accepted]);
+            let copy = Program::new("cp")
+                .args(["-a", "--reflink=auto"])
+                .args([&self.place, &self.accepted]);
             copy.output(limits, stop).context("copy build output")?;
         }
         self.holds = Holds::Candidate;
         Ok(())
     }
 
-    /// Keeps what accepted trees built, and nothing else.
+    /// Keeps only the output of accepted trees.
     pub(super) fn close(mut self) -> Result<()> {
         self.use_accepted()?;
         clear(&self.candidate)?;
         rename(&self.place, &self.accepted)
     }
 
-    /// The folder becomes the place of builds, or an empty one does.
+    /// Moves the folder to the build folder, or creates an empty one.
     fn take(&self, folder: &Path) -> Result<()> {
         if folder.is_dir() {
             return rename(folder, &self.place);
@@ -127,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_build_upon_what_was_accepted_and_leave_nothing_in_it() {
+    fn candidates_reuse_accepted_output_without_changing_it() {
         let root = tempfile::tempdir().unwrap();
         for end in ["closed", "killed"] {
             let mut builds = open(root.path());
@@ -140,7 +143,7 @@ mod tests {
             assert!(has(&builds, "accepted") && !has(&builds, "planted"));
             builds.use_candidate(false, &Stop::default()).unwrap();
             assert!(has(&builds, "accepted") && has(&builds, "planted"));
-            assert_eq!(builds.place(), place, "always built in one folder");
+            assert_eq!(builds.place(), place, "the build folder is always the same");
             if end == "closed" {
                 builds.close().unwrap();
             }
@@ -151,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_that_is_built_again_joins_what_was_accepted() {
+    fn output_of_a_rebuilt_base_is_kept() {
         let root = tempfile::tempdir().unwrap();
         let mut builds = open(root.path());
         builds.use_candidate(false, &Stop::default()).unwrap();

@@ -1,5 +1,5 @@
-//! What a trial stands in: tools by their absolute paths, folders of packages, and what became of both since the tree
-//! before was accepted.
+//! The environment of a trial: absolute paths of tools, package folders, and the changes of both
+//! since the last accepted tree.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::Result;
-use redgreen_core::change::{Change, Class, Kind, shadowed_module};
+use redgreen_core::change::{Change, Class, Kind, named_modules, names_modules, shadowed_module};
 use redgreen_core::syntax::{Language, imports};
 use redgreen_core::verdict::{Code, Reason};
 use serde::{Deserialize, Serialize};
@@ -16,37 +16,41 @@ use serde::{Deserialize, Serialize};
 use super::{Ground, made};
 use crate::git::Git;
 use crate::room::{
-    Dependencies, DependencyChange, DependencyFolder, How, RoomFacts, Search, Surroundings, Tools, editable,
+    Dependencies, DependencyChange, DependencyFolder, How, RoomFacts, Search, Surroundings, Tools,
+    editable,
 };
 use crate::sandbox::Installed;
 
-/// Programs that verdicts rest on.
-const TOOLS: &[&str] = &["python3", "python", "node", "cargo", "go", "java", "mvn", "ruby", "php", "elixir", "bats"];
-/// Folders of installed packages, in the root or beside any manifest.
+/// Programs that verdicts depend on.
+const TOOLS: &[&str] =
+    &["python3", "python", "node", "cargo", "go", "java", "mvn", "ruby", "php", "elixir", "bats"];
+/// Folders of installed packages, in the root or next to any manifest.
 pub const FOLDERS: &[&str] = &["node_modules", ".venv", "venv", "vendor", "deps"];
+/// Beyond this many, what manifests name is not looked for.
+const MANIFESTS_MAX: usize = 50;
 /// How deep below the root they are looked for.
 const DEPTH_MAX: usize = 3;
-/// So many files are named before the rest is counted.
+/// The number of files named in a message before the rest is counted.
 const NAMED_MAX: usize = 3;
 
-/// What is remembered of the surroundings.
+/// The stored part of the environment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Seen {
-    /// Where the packages are installed; those of another checkout are others.
+    /// The checkout of the packages. Those of another checkout cannot be compared.
     checkout: PathBuf,
-    /// Name, path and what the file system says of it.
+    /// Name, path and metadata.
     tools: BTreeMap<String, (PathBuf, String)>,
     packages: Dependencies,
 }
 
-/// Found for a trial.
+/// The environment of a trial.
 pub struct Surrounding {
     pub surroundings: Surroundings,
     pub seen: Seen,
 }
 
-/// Looks around; `known` is what was seen before.
+/// Scans the environment. `known` is an earlier scan.
 pub(super) fn look(ground: Ground<'_>, head: &str, known: Option<&Seen>) -> Result<Surrounding> {
     let environment = ground.environment;
     let home = environment.home.as_deref();
@@ -56,7 +60,10 @@ pub(super) fn look(ground: Ground<'_>, head: &str, known: Option<&Seen>) -> Resu
     for place in ground.file.worktree.copy.iter().chain(&ground.file.worktree.link) {
         let from = ground.checkout.join(place);
         if from.exists() && !folders.iter().any(|known| known.place.as_ref() == Some(place)) {
-            folders.push(DependencyFolder { place: Some(place.clone()), from: from.canonicalize().unwrap_or(from) });
+            folders.push(DependencyFolder {
+                place: Some(place.clone()),
+                from: from.canonicalize().unwrap_or(from),
+            });
         }
     }
     let files = ground.git.tree_files(head)?;
@@ -66,7 +73,7 @@ pub(super) fn look(ground: Ground<'_>, head: &str, known: Option<&Seen>) -> Resu
             folders.push(DependencyFolder { place: Some(place), from });
         }
     }
-    // Used where it is, and looked at all the same.
+    // Used in place, but scanned as well.
     let outside = environment.virtual_env.as_ref().filter(|folder| folder.is_dir());
     folders.extend(outside.map(|folder| DependencyFolder { place: None, from: folder.clone() }));
     let (tools, dependencies) = thread::scope(|scope| {
@@ -77,27 +84,41 @@ pub(super) fn look(ground: Ground<'_>, head: &str, known: Option<&Seen>) -> Resu
     let (tools, dependencies) = (tools?, dependencies?);
     let stamp = |path: &Path| {
         let facts = path.metadata().ok();
-        facts.map(|facts| format!("{} {} {}", facts.ino(), facts.size(), facts.mtime())).unwrap_or_default()
+        facts
+            .map(|facts| format!("{} {} {}", facts.ino(), facts.size(), facts.mtime()))
+            .unwrap_or_default()
     };
-    let known = tools.found.iter().map(|tool| (tool.name.clone(), (tool.path.clone(), stamp(&tool.path))));
+    let known =
+        tools.found.iter().map(|tool| (tool.name.clone(), (tool.path.clone(), stamp(&tool.path))));
     let checkout = ground.checkout.to_owned();
     let seen = Seen { checkout, tools: known.collect(), packages: dependencies.clone() };
-    let checkouts =
-        [ground.checkout, &ground.git.root].map(|path| [path.to_owned(), path.canonicalize().unwrap_or_default()]);
-    let checkouts: Vec<PathBuf> = checkouts.into_iter().flatten().filter(|path| path.is_absolute()).collect();
+    let checkouts = [ground.checkout, &ground.git.root]
+        .map(|path| [path.to_owned(), path.canonicalize().unwrap_or_default()]);
+    let checkouts: Vec<PathBuf> =
+        checkouts.into_iter().flatten().filter(|path| path.is_absolute()).collect();
     let environments = dependencies.folders.iter().map(|folder| &folder.from);
     let environments: Vec<PathBuf> =
         environments.chain(tools.found.iter().flat_map(|tool| &tool.needs)).cloned().collect();
     let editable = editable(&environments, &checkouts);
-    // Programs see what is installed and what the room needs; whatever else this machine holds is somebody's own.
+    // Programs see installed software and what the room needs. Everything else on this machine is
+    // private.
     let private = [ground.git.root.as_path(), ground.git.common_dir.as_path(), ground.checkout];
-    let interpreters: Vec<PathBuf> = dependencies.folders.iter().map(|one| one.from.join("bin/python")).collect();
-    let programs = tools.found.iter().map(|tool| tool.path.as_path()).chain(interpreters.iter().map(PathBuf::as_path));
+    let interpreters: Vec<PathBuf> =
+        dependencies.folders.iter().map(|one| one.from.join("bin/python")).collect();
+    let programs = tools
+        .found
+        .iter()
+        .map(|tool| tool.path.as_path())
+        .chain(interpreters.iter().map(PathBuf::as_path));
     let installed = Installed::look(environment, &private).with_programs(programs, home, &private);
     let mut hidden = vec![PathBuf::from("/")];
     hidden.extend(home.map(Path::to_owned));
     hidden.extend(installed.hidden);
-    hidden.extend([ground.git.root.clone(), ground.git.common_dir.clone(), ground.checkout.to_owned()]);
+    hidden.extend([
+        ground.git.root.clone(),
+        ground.git.common_dir.clone(),
+        ground.checkout.to_owned(),
+    ]);
     hidden.push(ground.workshop.to_owned());
     let surroundings = Surroundings {
         tools,
@@ -113,19 +134,20 @@ pub(super) fn look(ground: Ground<'_>, head: &str, known: Option<&Seen>) -> Resu
     Ok(Surrounding { surroundings, seen })
 }
 
-/// Folders of packages that git does not hold.
+/// Package folders that are not in git.
 fn installed(ground: Ground<'_>, head: &str) -> Result<Vec<DependencyFolder>> {
-    let places = package_folders(ground.git, ground.checkout, head)?;
+    let places = installed_places(ground.git, ground.checkout, head)?;
     let folders = places.into_iter().map(|place| {
         let from = ground.checkout.join(&place);
-        // Links are followed: what counts is where the packages are.
+        // Follow links: the real folder counts.
         DependencyFolder { place: Some(place), from: from.canonicalize().unwrap_or(from) }
     });
     Ok(folders.collect())
 }
 
-/// Where a checkout has packages that a tree does not hold, from its root.
-pub fn package_folders(git: &Git, checkout: &Path, tree: &str) -> Result<Vec<PathBuf>> {
+/// Where a checkout has what a tree does not hold and installing it brought: folders of packages,
+/// and modules that a manifest names, such as one with the version. From its root.
+pub fn installed_places(git: &Git, checkout: &Path, tree: &str) -> Result<Vec<PathBuf>> {
     let files = git.tree_files(tree)?;
     let mut places = vec![PathBuf::new()];
     for file in files.iter() {
@@ -136,20 +158,38 @@ pub fn package_folders(git: &Git, checkout: &Path, tree: &str) -> Result<Vec<Pat
     }
     let is_held = |place: &Path| files.iter().any(|file| file.path.starts_with(place));
     let places = places.iter().flat_map(|place| FOLDERS.iter().map(|name| place.join(name)));
-    Ok(places.filter(|place| checkout.join(place).is_dir() && !is_held(place)).collect())
+    let mut found: Vec<PathBuf> =
+        places.filter(|place| checkout.join(place).is_dir() && !is_held(place)).collect();
+    let manifests =
+        files.iter().filter_map(|file| file.path.to_str()).filter(|path| names_modules(path));
+    let asked: Vec<(&str, &str)> = manifests.take(MANIFESTS_MAX).map(|path| (tree, path)).collect();
+    let texts = if asked.is_empty() { Vec::new() } else { git.read_texts(&asked)? };
+    for ((_, manifest), text) in asked.iter().zip(texts) {
+        let folder = Path::new(manifest).parent().unwrap_or(Path::new(""));
+        for module in text.map(|text| named_modules(&text)).unwrap_or_default() {
+            let place = folder.join(module);
+            let is_file =
+                checkout.join(&place).symlink_metadata().is_ok_and(|facts| facts.is_file());
+            // What git does not ignore is somebody's work that is not committed.
+            if is_file && !is_held(&place) && !found.contains(&place) && git.is_ignored(&place)? {
+                found.push(place);
+            }
+        }
+    }
+    Ok(found)
 }
 
-/// Tools that are others than when the tree before was accepted, in words: somebody upgraded them, or works in another
-/// shell.
+/// Messages about tools that changed since the last accepted tree: they were upgraded, or the shell
+/// is a different one.
 pub(super) fn other_tools(before: &Seen, now: &Seen) -> Vec<String> {
     let other = before.tools.iter().filter_map(|(name, (was, _))| {
         let (is, _) = now.tools.get(name).filter(|(is, _)| is != was)?;
-        Some(format!("measured again: `{name}` was {}, and is {} now", was.display(), is.display()))
+        Some(format!("measured again: `{name}` changed from {} to {}", was.display(), is.display()))
     });
     other.collect()
 }
 
-/// What is not as it was when the tree before was accepted.
+/// Changes of packages since the last accepted tree.
 pub(super) fn changed(before: &Seen, now: &Seen, tools: &Tools, change: &Change) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let declared = change.paths.iter().any(|changed| changed.class == Class::Manifest);
@@ -157,22 +197,24 @@ pub(super) fn changed(before: &Seen, now: &Seen, tools: &Tools, change: &Change)
         true => before.packages.compared_with(&now.packages),
         false => Vec::new(),
     };
-    // A new package is an honest thing; a file that has a say in what was there, or another version of a known one, is
-    // not, unless a manifest says so.
+    // New packages are allowed unless they affect existing ones. Other versions of existing
+    // packages are only allowed if a manifest changed.
     let is_news = |one: &&DependencyChange| match one.how {
-        How::Added => before.packages.is_intruded_by(one, &tools.path, &now.checkout),
+        How::Added => before.packages.is_affected_by(one, &tools.path, &now.checkout),
         How::Removed | How::Modified => true,
         How::Touched | How::Bytecode => false,
     };
-    let told: Vec<&DependencyChange> = changes.iter().filter(|_| !declared).filter(is_news).collect();
+    let told: Vec<&DependencyChange> =
+        changes.iter().filter(|_| !declared).filter(is_news).collect();
     if let Some(first) = told.first() {
-        let names: Vec<String> = told.iter().take(NAMED_MAX).map(|one| one.path.display().to_string()).collect();
+        let names: Vec<String> =
+            told.iter().take(NAMED_MAX).map(|one| one.path.display().to_string()).collect();
         let more = told.len().saturating_sub(NAMED_MAX);
         let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
         let word = match first.how {
             How::Added => "is new",
             How::Removed => "is gone",
-            How::Modified | How::Touched | How::Bytecode => "is not what it was",
+            How::Modified | How::Touched | How::Bytecode => "was changed",
         };
         let sentence = format!("{}{rest} {word}", names.join(", "));
         reasons.push(Reason::new(Code::EnvironmentChanged, sentence));
@@ -180,31 +222,45 @@ pub(super) fn changed(before: &Seen, now: &Seen, tools: &Tools, change: &Change)
     reasons
 }
 
-/// New files that take the place of a part of the runner, or of the language where a test uses it.
-pub(super) fn planted(git: &Git, facts: &RoomFacts, head: &str, change: &Change) -> Result<Vec<Reason>> {
+/// New files that shadow a part of the test runner, or of the standard library where a test uses
+/// it.
+pub(super) fn planted(
+    git: &Git,
+    facts: &RoomFacts,
+    head: &str,
+    change: &Change,
+) -> Result<Vec<Reason>> {
     let mut reasons = Vec::new();
     for path in &facts.planted {
         let shown = path.display().to_string();
-        let sentence = format!("{shown} would be imported in place of a part of the test runner");
+        let sentence = format!("{shown} would shadow a module of the test runner");
         reasons.push(Reason::new(Code::EnvironmentPlanted, sentence).place(Some(&shown), None));
     }
     let added = change.paths.iter().filter(|changed| changed.kind == Kind::Added);
-    let shadows: Vec<(&str, &str)> =
-        added.filter_map(|changed| Some((changed.path.as_str(), shadowed_module(&changed.path)?))).collect();
+    let shadows: Vec<(&str, &str)> = added
+        .filter_map(|changed| Some((changed.path.as_str(), shadowed_module(&changed.path)?)))
+        .collect();
     if shadows.is_empty() {
         return Ok(reasons);
     }
     let mut imported = Vec::new();
     for file in git.tree_files(head)?.iter() {
-        let Some(path) = file.path.to_str().filter(|path| path.contains("test") && path.ends_with(".py")) else {
+        let Some(path) =
+            file.path.to_str().filter(|path| path.contains("test") && path.ends_with(".py"))
+        else {
             continue;
         };
         let text = git.read_file(head, path)?.unwrap_or_default();
-        imported.extend(imports(Language::Python, &String::from_utf8_lossy(&text)).into_iter().map(|one| one.module));
+        imported.extend(
+            imports(Language::Python, &String::from_utf8_lossy(&text))
+                .into_iter()
+                .map(|one| one.module),
+        );
     }
     for (path, module) in shadows {
         if imported.iter().any(|name| name.split('.').next() == Some(module)) {
-            let sentence = format!("{path} would be imported in place of Python's own {module}, which tests use");
+            let sentence =
+                format!("{path} would shadow Python's own module {module}, which tests use");
             reasons.push(Reason::new(Code::EnvironmentPlanted, sentence).place(Some(path), None));
         }
     }

@@ -1,4 +1,4 @@
-//! How a stranger repeats an experiment with git and the test runner alone: its files as a tree of the repository.
+//! How to repeat an experiment with git and the test runner alone: its files as a tree.
 
 use std::path::{Path, PathBuf};
 
@@ -10,17 +10,26 @@ use redgreen_core::verdict::Made;
 use super::perform::Conditions;
 use crate::git::Git;
 
-/// Writes the files of each run of tests as a tree, and notes what to type to see the run again.
-pub(super) fn add_trees(git: &Git, conditions: &Conditions<'_>, seen: &[Seen], made: &mut [Made]) -> Result<()> {
+/// Writes the files of each test run as a tree, and records the command that repeats the run.
+pub(super) fn add_trees(
+    git: &Git,
+    conditions: &Conditions<'_>,
+    seen: &[Seen],
+    made: &mut [Made],
+) -> Result<()> {
     for (seen, made) in seen.iter().zip(made) {
-        if !matches!(seen.experiment.way, Way::Tests(_) | Way::Watched { .. }) || made.command.is_empty() {
+        if !matches!(seen.experiment.way, Way::Tests(_) | Way::Watched { .. })
+            || made.command.is_empty()
+        {
             continue;
         }
         let tree = laid_out(git, conditions, &seen.experiment)?;
         let set = |(name, value): &(&str, String)| format!("{name}={value} ");
         let variables: String = seen.experiment.variables.iter().map(set).collect();
         let command = &made.command;
-        made.again = format!("mkdir again && git archive {tree} | tar -x -C again && cd again && {variables}{command}");
+        made.again = format!(
+            "mkdir again && git archive {tree} | tar -x -C again && cd again && {variables}{command}"
+        );
     }
     Ok(())
 }
@@ -36,7 +45,12 @@ fn laid_out(git: &Git, conditions: &Conditions<'_>, experiment: &Experiment) -> 
     if experiment.tree == Tree::Head {
         removed.extend(conditions.frozen.removed.iter().cloned());
         for frozen in &conditions.frozen.frozen {
-            let text = frozen.path.to_str().map(|path| git.read_file(&frozen.tree, path)).transpose()?.flatten();
+            let text = frozen
+                .path
+                .to_str()
+                .map(|path| git.read_file(&frozen.tree, path))
+                .transpose()?
+                .flatten();
             match text.and_then(|bytes| String::from_utf8(bytes).ok()) {
                 Some(text) => files.push((frozen.path.clone(), text)),
                 None => removed.push(frozen.path.clone()),
@@ -48,7 +62,8 @@ fn laid_out(git: &Git, conditions: &Conditions<'_>, experiment: &Experiment) -> 
     if files.is_empty() && removed.is_empty() {
         return Ok(tree.to_owned());
     }
-    let files: Vec<(&Path, &str)> = files.iter().map(|(path, text)| (path.as_path(), text.as_str())).collect();
+    let files: Vec<(&Path, &str)> =
+        files.iter().map(|(path, text)| (path.as_path(), text.as_str())).collect();
     let removed: Vec<&Path> = removed.iter().map(PathBuf::as_path).collect();
     Ok(git.with_changes(tree, &files, &removed)?.to_string())
 }

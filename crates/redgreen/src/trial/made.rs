@@ -1,5 +1,6 @@
-//! What set-up commands made and git does not hold: generated code, settings, build output. It is listed before anybody
-//! worked, file by file; those very files come into the clean room, as copies, and are looked at as packages are.
+//! Ignored files made by set-up commands: generated code, settings, build output. They are listed
+//! before an agent works. Exactly these files are copied to the clean room, and checked like
+//! packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,27 +11,31 @@ use redgreen_core::framework::FRAMEWORKS;
 use super::environment::FOLDERS;
 use crate::git::{Git, Worktree};
 
-/// More than this of one entry is no generated code; it is left out, and that is said.
+/// An entry with more is not generated code. It is left out with a notice.
 const FILES_MAX: usize = 5_000;
 const BYTES_MAX: u64 = 64 << 20;
-/// Beside the private index of the worktree.
+/// Next to the private index of the worktree.
 const LIST: &str = "made";
 
-/// Lists what is there; what is known by another name is passed over. Gives back what a careful user wants to know.
+/// Lists the files, except known ones. Returns notices for the user.
 pub fn note(git: &Git, worktree: &Worktree, known: &[PathBuf]) -> Result<Vec<String>> {
     let (mut list, mut notices) = (Vec::new(), Vec::new());
     for entry in git.ignored(worktree)? {
-        let brought = known.iter().any(|place| entry.starts_with(place) || place.starts_with(&entry));
+        let brought =
+            known.iter().any(|place| entry.starts_with(place) || place.starts_with(&entry));
         if brought || entry.iter().any(|part| part.to_str().is_some_and(is_known)) {
             continue;
         }
         let mut found = Found::default();
-        if found.walk(&worktree.path, &entry).with_context(|| format!("look into {}", entry.display()))? {
+        if found
+            .walk(&worktree.path, &entry)
+            .with_context(|| format!("look into {}", entry.display()))?
+        {
             list.extend(found.files);
         } else {
             let shown = entry.display();
             notices.push(format!(
-                "{shown} is too large for the clean room, where tests run without it; name it in worktree.link if they need it"
+                "{shown} is too large for the clean room, so tests run without it; add it to worktree.link if they need it"
             ));
         }
     }
@@ -40,16 +45,18 @@ pub fn note(git: &Git, worktree: &Worktree, known: &[PathBuf]) -> Result<Vec<Str
     Ok(notices)
 }
 
-/// What was listed; nothing, where there were no set-up commands.
+/// The listed files; none if there were no set-up commands.
 pub(super) fn listed(private: &Path) -> Vec<PathBuf> {
     let text = fs::read(private.join(LIST)).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
-/// A folder of packages, which is brought in anyway, or what runners leave behind.
+/// A package folder, which is mounted anyway, or output of a test runner.
 fn is_known(name: &str) -> bool {
     let litter = FRAMEWORKS.iter().flat_map(|row| row.litter).map(|line| line.trim_matches('/'));
-    let is = |pattern: &str| pattern.strip_prefix('*').map_or(name == pattern, |end| name.ends_with(end));
+    let is = |pattern: &str| {
+        pattern.strip_prefix('*').map_or(name == pattern, |end| name.ends_with(end))
+    };
     FOLDERS.contains(&name) || litter.filter(|pattern| !pattern.contains('/')).any(is)
 }
 
@@ -60,7 +67,7 @@ struct Found {
 }
 
 impl Found {
-    /// False when it is too much. Links are left out: what they lead to is not the set-up's.
+    /// False if it is too large. Links are skipped: their targets are not made by the set-up.
     fn walk(&mut self, root: &Path, below: &Path) -> Result<bool> {
         let facts = fs::symlink_metadata(root.join(below))?;
         if facts.is_file() {

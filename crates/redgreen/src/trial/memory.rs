@@ -1,4 +1,4 @@
-//! What is remembered of an accepted candidate, for whoever judges the next one: kept with our own things, outside the
+//! Stores the results of accepted candidates for the next verdict, in our own folder outside the
 //! repository.
 
 use std::fs;
@@ -15,11 +15,11 @@ use crate::config;
 #[derive(Clone, Debug)]
 pub struct Memory {
     folder: PathBuf,
-    /// Of the settings under which the tests ran: under others the same tree may show something else.
+    /// A hash of the test settings: with others the same tree may have other results.
     key: String,
 }
 
-/// What an accepted tree showed.
+/// The results of an accepted tree.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Remembered {
@@ -34,12 +34,12 @@ impl Memory {
         Ok(Self { folder: workshop.join("judged"), key: test.key()? })
     }
 
-    /// The same for trees that were only run, and that nobody ruled on: no verdict builds upon them.
+    /// For trees that were only run, not judged. No verdict builds on them.
     pub fn of_runs(workshop: &Path, test: &config::Test) -> Result<Self> {
         Ok(Self { folder: workshop.join("measured"), key: test.key()? })
     }
 
-    /// What is known of a tree; `None` for one that was never accepted, or by another version of this program.
+    /// The results of a tree; `None` if it was not accepted, or by another version of redgreen.
     pub fn recall(&self, tree: &str) -> Result<Option<Remembered>> {
         let path = self.path(tree);
         let bytes = match fs::read(&path) {

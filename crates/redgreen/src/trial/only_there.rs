@@ -1,4 +1,4 @@
-//! Tests that fail in the clean room and pass outside of it, and the setting that would help each.
+//! Tests that fail in the clean room but pass outside, and the settings that would help.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::Ground;
 use super::open::Trial;
 use crate::config;
 
-/// Nobody's tests need these, though many files name them.
+/// Variables that many files mention and no test needs.
 const COMMON: &[&str] = &[
     "CI",
     "COLORTERM",
@@ -36,24 +36,35 @@ const COMMON: &[&str] = &[
     "XDG_RUNTIME_DIR",
     "_",
 ];
-/// A shorter name stands in too many texts by chance.
+/// Shorter names appear in too many texts by chance.
 const NAME_CHARS_MIN: usize = 4;
-/// So many files of the project are searched for the names of variables.
+/// The number of project files searched for variable names.
 const FILES_MAX: usize = 2_000;
 const FILE_BYTES_MAX: u64 = 256 << 10;
 
-/// Runs the tests of a tree once more, without a fence and in the user's own environment, and says which of those that
-/// fail in the room pass there.
-pub fn only_there(ground: Ground<'_>, tree: &str, seen: &Report, timeout: Duration) -> Result<Vec<(OnlyThere, Help)>> {
+/// Runs the tests of a tree again, without a sandbox and in the user's environment, and returns
+/// those that fail in the room but pass there.
+pub fn only_there(
+    ground: Ground<'_>,
+    tree: &str,
+    seen: &Report,
+    timeout: Duration,
+) -> Result<Vec<(OnlyThere, Help)>> {
     let mut trial = Trial::open(ground, tree, tree, None, timeout)?;
-    let outside = trial.run_openly();
-    let found = outside.and_then(|outside| helped(ground, tree, &trial, room::only_there(&outside, seen)));
+    let outside = trial.run_unsandboxed();
+    let found =
+        outside.and_then(|outside| helped(ground, tree, &trial, room::only_there(&outside, seen)));
     trial.close()?;
     found
 }
 
-/// The same where the tests were run outside of the room already.
-pub fn explain(ground: Ground<'_>, tree: &str, outside: &Report, seen: &Report) -> Result<Vec<(OnlyThere, Help)>> {
+/// Like `only_there`, for tests that already ran outside the room.
+pub fn explain(
+    ground: Ground<'_>,
+    tree: &str,
+    outside: &Report,
+    seen: &Report,
+) -> Result<Vec<(OnlyThere, Help)>> {
     let found = room::only_there(outside, seen);
     if found.is_empty() {
         return Ok(Vec::new());
@@ -64,14 +75,23 @@ pub fn explain(ground: Ground<'_>, tree: &str, outside: &Report, seen: &Report) 
     found
 }
 
-fn helped(ground: Ground<'_>, tree: &str, trial: &Trial<'_>, found: Vec<OnlyThere>) -> Result<Vec<(OnlyThere, Help)>> {
+fn helped(
+    ground: Ground<'_>,
+    tree: &str,
+    trial: &Trial<'_>,
+    found: Vec<OnlyThere>,
+) -> Result<Vec<(OnlyThere, Help)>> {
     if found.is_empty() {
         return Ok(Vec::new());
     }
     let inside: BTreeSet<_> = trial.variables().into_iter().collect();
-    let is_news = |name: &str| name.len() >= NAME_CHARS_MIN && !COMMON.contains(&name) && !name.starts_with("REDGREEN");
-    let variables = config::variables(is_news).into_iter().filter(|(name, _)| !inside.contains(name));
-    let variables: Vec<String> = variables.filter_map(|(name, _)| name.into_string().ok()).collect();
+    let is_news = |name: &str| {
+        name.len() >= NAME_CHARS_MIN && !COMMON.contains(&name) && !name.starts_with("REDGREEN")
+    };
+    let variables =
+        config::variables(is_news).into_iter().filter(|(name, _)| !inside.contains(name));
+    let variables: Vec<String> =
+        variables.filter_map(|(name, _)| name.into_string().ok()).collect();
     let files = ground.git.tree_files(tree)?;
     let text = |path: &str| {
         let bytes = ground.git.read_file(tree, path).ok().flatten()?;
@@ -81,11 +101,15 @@ fn helped(ground: Ground<'_>, tree: &str, trial: &Trial<'_>, found: Vec<OnlyTher
     let provided = ground.file.test.provided()?;
     let values = provided.variables.iter().map(|(_, value)| value.to_string_lossy().into_owned());
     let passed = config::variables(|name| mentioned.iter().any(|known| known == name));
-    let values: Vec<String> =
-        values.chain(passed.into_iter().map(|(_, value)| value.to_string_lossy().into_owned())).collect();
+    let values: Vec<String> = values
+        .chain(passed.into_iter().map(|(_, value)| value.to_string_lossy().into_owned()))
+        .collect();
     let is_untracked = |path: &str| {
         let held = files.iter().any(|file| file.path.starts_with(path));
-        !path.starts_with('/') && !path.contains("..") && !held && ground.checkout.join(path).exists()
+        !path.starts_with('/')
+            && !path.contains("..")
+            && !held
+            && ground.checkout.join(path).exists()
     };
     let known = Known {
         variables: &variables,
@@ -99,19 +123,29 @@ fn helped(ground: Ground<'_>, tree: &str, trial: &Trial<'_>, found: Vec<OnlyTher
     Ok(found.into_iter().map(|one| (one.clone(), room::help(&one, &known))).collect())
 }
 
-/// The ports of this machine that somebody listens on; none where the system does not say.
+/// The listening ports of this machine; none if the system does not report them.
 fn listening() -> Vec<u16> {
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].iter().filter_map(|table| std::fs::read_to_string(table).ok());
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
+        .iter()
+        .filter_map(|table| std::fs::read_to_string(table).ok());
     tables.flat_map(|table| room::listening(&table)).collect()
 }
 
-/// The variables that a file of the project names; read from the checkout, which is quicker than asking git for each.
-fn mentioned(ground: Ground<'_>, variables: &[String], files: &[crate::git::TreeFile]) -> Vec<String> {
+/// The variables that a project file mentions. Reads the checkout, which is faster than git.
+fn mentioned(
+    ground: Ground<'_>,
+    variables: &[String],
+    files: &[crate::git::TreeFile],
+) -> Vec<String> {
     let mut found = BTreeSet::new();
     for file in files.iter().take(FILES_MAX) {
         let path = ground.checkout.join(&file.path);
-        let is_small = path.symlink_metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= FILE_BYTES_MAX);
-        let Some(text) = is_small.then(|| std::fs::read_to_string(&path).ok()).flatten() else { continue };
+        let is_small = path
+            .symlink_metadata()
+            .is_ok_and(|facts| facts.is_file() && facts.len() <= FILE_BYTES_MAX);
+        let Some(text) = is_small.then(|| std::fs::read_to_string(&path).ok()).flatten() else {
+            continue;
+        };
         found.extend(variables.iter().filter(|name| room::has_word(&text, name)).cloned());
     }
     found.into_iter().collect()

@@ -1,4 +1,5 @@
-//! The room of one trial, with what stands around it: trees are entered, tests are run, build output is kept apart.
+//! The room of a trial and its environment: switches trees, runs tests, keeps build output
+//! separate.
 
 use std::ffi::OsString;
 use std::fs;
@@ -22,12 +23,14 @@ use crate::room::{Options, Room, Surroundings};
 use crate::runner::{Place, Settings, Suite};
 use crate::sandbox::Sandbox;
 
-/// Frameworks whose tests are run as they are written: a second room costs next to nothing.
-const NOTHING_TO_BUILD: &[&str] =
-    &["pytest", "unittest", "vitest", "jest", "mocha", "node", "phpunit", "rspec", "minitest", "bats"];
+/// Frameworks without a build step, for which a second room is cheap.
+const NOTHING_TO_BUILD: &[&str] = &[
+    "pytest", "unittest", "vitest", "jest", "mocha", "node", "phpunit", "rspec", "minitest", "bats",
+];
 
-/// With others of these, other tools would be compared.
-const SET_BY_THE_ROOM: &[&str] = &["PATH", "TMPDIR", "CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME", "VIRTUAL_ENV"];
+/// Variables that stay as set by the room: with others, different tools would be compared.
+const SET_BY_THE_ROOM: &[&str] =
+    &["PATH", "TMPDIR", "CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME", "VIRTUAL_ENV"];
 
 pub(super) struct Trial<'a> {
     pub(super) ground: Ground<'a>,
@@ -38,14 +41,14 @@ pub(super) struct Trial<'a> {
     pub(super) builds: Option<Builds>,
     pub(super) surroundings: Seen,
     pub(super) running: Duration,
-    /// What the room stands in, for another room of the same trial.
+    /// The environment of the room, for another room of the same trial.
     pub(super) around: Surroundings,
-    /// What the project's settings give the tests.
+    /// Variables and services from the project's settings.
     provided: Provided,
     _lock: fs::File,
 }
 
-/// What another room for the same trial is made of.
+/// The inputs for another room of the same trial.
 #[derive(Clone)]
 pub(super) struct Annex<'a> {
     ground: Ground<'a>,
@@ -55,14 +58,24 @@ pub(super) struct Annex<'a> {
 }
 
 impl Annex<'_> {
-    /// A room that nobody else is in. What is built in it is gone with it.
-    pub(super) fn open<'s>(&'s self, candidate: &Candidate<'_>, stop: &'s Stop) -> Result<Trial<'s>> {
+    /// A separate room. Its build output is removed with it.
+    pub(super) fn open<'s>(
+        &'s self,
+        candidate: &Candidate<'_>,
+        stop: &'s Stop,
+    ) -> Result<Trial<'s>> {
         let (place, lock) = free_room(&self.ground.workshop.join("rooms"))?;
         let options = Options { base: Some(candidate.base.to_owned()), ..Options::default() };
         Ok(Trial {
             ground: Ground { stop, ..self.ground },
             sandbox: self.sandbox.clone(),
-            room: Room::materialise(self.ground.git, candidate.head, &place, &options, self.around.clone())?,
+            room: Room::materialise(
+                self.ground.git,
+                candidate.head,
+                &place,
+                &options,
+                self.around.clone(),
+            )?,
             suite: self.suite.clone(),
             timeout: candidate.timeout,
             builds: None,
@@ -76,7 +89,7 @@ impl Annex<'_> {
 }
 
 impl<'a> Trial<'a> {
-    /// `known` is what was seen of the surroundings before.
+    /// `known` is an earlier scan of the environment.
     pub(super) fn open(
         ground: Ground<'a>,
         base: &str,
@@ -99,11 +112,14 @@ impl<'a> Trial<'a> {
         let around = found.surroundings;
         let builds = Builds::open(&ground.workshop.join("builds"), &place, &around.tools)?;
         let options = Options { base: Some(base.to_owned()), ..Options::default() };
-        let built = Surroundings { build: builds.as_ref().map(|builds| builds.place().to_owned()), ..around.clone() };
+        let built = Surroundings {
+            build: builds.as_ref().map(|builds| builds.place().to_owned()),
+            ..around.clone()
+        };
         let mut room = Room::materialise(ground.git, head, &place, &options, built)?;
         let suite = match ground.suite(room.folder()) {
             Ok(suite) => suite,
-            // The candidate may have taken the manifest away; what the tests are is known from before.
+            // The candidate may have removed the manifest, so detect the suite in the base.
             Err(error) => {
                 room.change_to(ground.git, base, &Options::default())?;
                 let suite = ground.suite(room.folder()).map_err(|_| error)?;
@@ -113,12 +129,25 @@ impl<'a> Trial<'a> {
         };
         let running = Duration::ZERO;
         let provided = ground.file.test.provided()?;
-        Ok(Self { ground, sandbox, room, suite, timeout, builds, surroundings, running, around, provided, _lock: lock })
+        Ok(Self {
+            ground,
+            sandbox,
+            room,
+            suite,
+            timeout,
+            builds,
+            surroundings,
+            running,
+            around,
+            provided,
+            _lock: lock,
+        })
     }
 
-    /// For others who make experiments; `None` where two at a time would meet each other, or build everything twice.
+    /// For parallel experiments; `None` if two rooms would conflict or build everything twice.
     pub(super) fn annex(&self) -> Option<Annex<'a>> {
-        let apart = self.sandbox.binds() && self.suite.frameworks().all(|row| NOTHING_TO_BUILD.contains(&row.name));
+        let apart = self.sandbox.binds()
+            && self.suite.frameworks().all(|row| NOTHING_TO_BUILD.contains(&row.name));
         apart.then(|| Annex {
             ground: self.ground,
             sandbox: self.sandbox.clone(),
@@ -127,42 +156,55 @@ impl<'a> Trial<'a> {
         })
     }
 
-    pub(super) fn run(&mut self, selection: &Selection, variables: &[(OsString, OsString)]) -> Result<Report> {
+    pub(super) fn run(
+        &mut self,
+        selection: &Selection,
+        variables: &[(OsString, OsString)],
+    ) -> Result<Report> {
         let settings = self.settings(variables);
         let started = Instant::now();
-        let report = self.suite.run(Place::Room(&self.room, &self.sandbox), selection, &settings, self.ground.stop);
+        let report = self.suite.run(
+            Place::Room(&self.room, &self.sandbox),
+            selection,
+            &settings,
+            self.ground.stop,
+        );
         self.running += started.elapsed();
-        report.map_err(|error| self.at_home(error))
+        report.map_err(|error| self.in_checkout(error))
     }
 
-    /// The room is gone when its user reads the message: what is missing is missing in the checkout.
-    fn at_home(&self, error: anyhow::Error) -> anyhow::Error {
+    /// Replaces the room by the checkout in messages: the room is gone when the user reads them.
+    fn in_checkout(&self, error: anyhow::Error) -> anyhow::Error {
         match error.downcast::<Failure>() {
             Ok(failure) => failure.moved(self.room.folder(), self.ground.checkout).into(),
             Err(error) => error,
         }
     }
 
-    /// Runs all tests where the room's are, but without a fence, and with everything that the user's shell has set.
-    pub(super) fn run_openly(&mut self) -> Result<Report> {
-        let mut settings = self.settings(&config::variables(|name| !SET_BY_THE_ROOM.contains(&name)));
-        // What is seen here is compared, and shown to nobody.
+    /// Runs all tests in the room without a sandbox, and with the user's whole environment.
+    pub(super) fn run_unsandboxed(&mut self) -> Result<Report> {
+        let mut settings =
+            self.settings(&config::variables(|name| !SET_BY_THE_ROOM.contains(&name)));
+        // The output is only compared, never shown.
         settings.secrets.clear();
         let open = Sandbox::open()?;
         self.suite.run(Place::Room(&self.room, &open), &Selection::All, &settings, self.ground.stop)
     }
 
-    /// A program beside the tests, with what the settings give the tests: code may need it to be loaded.
+    /// Gives a program the variables of the tests: code may need them to load.
     pub(super) fn given(&self, program: Program) -> Program {
-        self.provided.variables.iter().fold(program, |program, (name, value)| program.env(name, value))
+        self.provided
+            .variables
+            .iter()
+            .fold(program, |program, (name, value)| program.env(name, value))
     }
 
-    /// A text without the values that only tests may know.
+    /// Removes values that only tests may know.
     pub(super) fn redacted(&self, text: &str) -> String {
         redact::redacted(text, &self.provided.secrets)
     }
 
-    /// The variables that tests in the room have.
+    /// The variables of tests in the room.
     pub(super) fn variables(&self) -> Vec<OsString> {
         let given = self.provided.variables.iter().map(|(name, _)| name.clone());
         self.room.environment().into_iter().map(|(name, _)| name).chain(given).collect()
@@ -170,7 +212,11 @@ impl<'a> Trial<'a> {
 
     pub(super) fn cover(&mut self) -> Result<Option<Coverage>> {
         let settings = self.settings(&[]);
-        let (_, coverage) = self.suite.coverage(Place::Room(&self.room, &self.sandbox), &settings, self.ground.stop)?;
+        let (_, coverage) = self.suite.coverage(
+            Place::Room(&self.room, &self.sandbox),
+            &settings,
+            self.ground.stop,
+        )?;
         Ok(coverage)
     }
 
@@ -195,9 +241,10 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// A folder for a room that nobody else is in. The same one again, if possible: build output is tied to its place.
+/// A folder for a room, locked. The same one again if possible, because build output depends on its
+/// path.
 fn free_room(root: &Path) -> Result<(PathBuf, fs::File)> {
-    // Every run of the repository may have one, and its helpers theirs.
+    // Every run of the repository may have a room, plus its helpers.
     const ROOMS_MAX: usize = 1024;
     fs::create_dir_all(root).with_context(|| format!("create {}", root.display()))?;
     for number in 0..ROOMS_MAX {

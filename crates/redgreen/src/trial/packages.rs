@@ -1,11 +1,11 @@
-//! What a project's manifests call its own packages.
+//! The names of a project's own packages, from its manifests.
 
 use anyhow::Result;
 use redgreen_core::syntax::{Package, package_name};
 
 use crate::git::Git;
 
-/// Beyond this many, imports of the rest are not recognised.
+/// Imports of further packages are not recognised.
 const MANIFESTS_MAX: usize = 50;
 const NAMES: &[&str] = &["Cargo.toml", "package.json", "pyproject.toml", "go.mod"];
 

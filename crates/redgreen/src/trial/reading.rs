@@ -1,4 +1,4 @@
-//! What experiments are made from, read from the two trees.
+//! Reads the input of experiments from the two trees.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -10,10 +10,10 @@ use redgreen_core::syntax::Package;
 use super::{Candidate, packages};
 use crate::git::Git;
 
-/// The text of a file in one of the trees.
+/// Reads the text of a file in one of the trees.
 pub(super) type Reader<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
 
-/// What experiments are made from, read from the two trees.
+/// The input of experiments.
 pub(super) struct Reading<'a> {
     pub(super) paths: Vec<String>,
     pub(super) packages: Vec<Package>,
@@ -24,7 +24,8 @@ pub(super) struct Reading<'a> {
 impl<'a> Reading<'a> {
     pub(super) fn of(git: &'a Git, candidate: &'a Candidate<'a>) -> Result<Self> {
         let files = git.tree_files(candidate.head)?;
-        let paths: Vec<String> = files.iter().filter_map(|file| file.path.to_str().map(str::to_owned)).collect();
+        let paths: Vec<String> =
+            files.iter().filter_map(|file| file.path.to_str().map(str::to_owned)).collect();
         let packages = packages::of(git, candidate.head, &paths)?;
         let texts = Rc::new(Texts { git, read: RefCell::default() });
         let reader = |tree: &'a str| -> Reader<'a> {
@@ -35,7 +36,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Files as the two trees have them, each read once.
+/// Files of both trees, each read once.
 struct Texts<'a> {
     git: &'a Git,
     read: RefCell<HashMap<(String, String), Option<String>>>,

@@ -1,5 +1,5 @@
-//! Faults are put into the changed places of a range, one at a time, and it is seen which tests notice. Nothing is ruled
-//! on here.
+//! Puts mutants into the changed places of a range, one at a time, and records which tests fail.
+//! Decides nothing.
 
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
@@ -8,8 +8,8 @@ use anyhow::Result;
 use redgreen_core::change::Change;
 use redgreen_core::experiment::{About, Experiment, Material, Observation};
 use redgreen_core::phase::{JudgedPhase, Phase};
-use redgreen_core::proof::faults::{self, Fault, Hunk, ROUNDS, Round, Search};
-use redgreen_core::proof::{Noticed, Shard, TestSeen, tests_seen, unseen};
+use redgreen_core::proof::mutants::{self, Hunk, Mutant, ROUNDS, Round, Search};
+use redgreen_core::proof::{Killed, Shard, TestSeen, tests_seen, unseen};
 use redgreen_core::report::Report;
 
 use super::ahead::Ahead;
@@ -18,39 +18,38 @@ use super::perform::Conditions;
 use super::reading::Reading;
 use super::{Candidate, Ground, change};
 
-/// For faults: this long, or a share of what all tests take.
+/// The time limit for mutants: this long, or a share of the duration of all tests.
 const WALL_MIN: Duration = Duration::from_secs(3);
 const WALL_SHARE: u32 = 2;
 
-/// A range, and what its trees showed.
+/// A range and the reports of its trees.
 #[derive(Clone, Copy, Debug)]
 pub struct Range<'a> {
-    /// Trees: the base, the base with the tests of the head, the head.
+    /// The trees: the base, the base with the tests of the head, the head.
     pub base: &'a str,
     pub between: &'a str,
     pub head: &'a str,
     pub base_report: &'a Report,
     pub between_report: &'a Report,
     pub head_report: &'a Report,
-    /// Whether some test fails without the change.
+    /// Whether a test fails without the change.
     pub is_asked_for: bool,
-    /// Faults, at most.
+    /// The maximum number of mutants.
     pub limit: usize,
     pub shard: Option<Shard>,
     pub timeout: Duration,
 }
 
-/// What was found.
 #[derive(Debug, Default)]
 pub struct Searched {
     pub tests: Vec<TestSeen>,
     pub hunks: Vec<Hunk>,
-    pub faults: Vec<Fault>,
-    /// Tests that are written and have no result.
+    pub mutants: Vec<Mutant>,
+    /// Tests that are written but have no result.
     pub unseen: Vec<About>,
-    /// There are more changed places than are looked at.
+    /// Whether there are more changed places than were examined.
     pub more: bool,
-    /// What the tests took.
+    /// The duration of the tests.
     pub running: Duration,
 }
 
@@ -90,18 +89,20 @@ impl<'a> Trial<'a> {
     {
         let frameworks: Vec<_> = self.suite.frameworks().collect();
         let git = self.ground.git;
-        let changes =
-            |phase: Phase, candidate: &Candidate<'_>| change(git, phase, candidate.base, candidate.head, &frameworks);
+        let changes = |phase: Phase, candidate: &Candidate<'_>| {
+            change(git, phase, candidate.base, candidate.head, &frameworks)
+        };
         let (all, changed) = (changes(Phase::Refactor, whole)?, changes(Phase::Refactor, code)?);
         let (tests, unseen) = {
             let reading = Reading::of(git, whole)?;
             let material = material(&reading, &all, range.head_report);
-            let tests = tests_seen(&material, range.base_report, range.between_report, range.head_report);
+            let tests =
+                tests_seen(&material, range.base_report, range.between_report, range.head_report);
             (tests, unseen(&material, range.head_report))
         };
         let reading = Reading::of(git, code)?;
         let material = material(&reading, &changed, range.head_report);
-        let (hunks, more) = faults::hunks(&material);
+        let (hunks, more) = mutants::hunks(&material);
         let mut files: Vec<String> = tests.iter().filter_map(|test| test.file.clone()).collect();
         files.sort_unstable();
         files.dedup();
@@ -114,40 +115,55 @@ impl<'a> Trial<'a> {
         conditions.expect(range.head_report);
         let helpers = Ahead::start(scope, self.annex(), &conditions, self.ground.stop.part());
         let Range { is_asked_for, limit, .. } = range;
-        let search = Search { material: &material, hunks: &hunks, tests: &tests, files: &files, is_asked_for, limit };
+        let search = Search {
+            material: &material,
+            hunks: &hunks,
+            tests: &tests,
+            files: &files,
+            is_asked_for,
+            limit,
+        };
         let end = Instant::now() + WALL_MIN.max(conditions.usual / WALL_SHARE);
-        let mut found: Vec<Fault> = Vec::new();
+        let mut found: Vec<Mutant> = Vec::new();
         for round in ROUNDS {
-            let is_own = |fault: &Fault| match (range.shard, fault.hunk) {
+            let is_own = |mutant: &Mutant| match (range.shard, mutant.hunk) {
                 (None, _) => true,
                 (Some(shard), Some(hunk)) => shard.has(hunk),
                 (Some(shard), None) => shard.is_first(),
             };
-            let planned = faults::plan(round, &search, &found).into_iter().filter(|(fault, _)| is_own(fault));
-            let (planned, experiments): (Vec<Fault>, Vec<Experiment>) = planned.unzip();
+            let planned = mutants::plan(round, &search, &found)
+                .into_iter()
+                .filter(|(mutant, _)| is_own(mutant));
+            let (planned, experiments): (Vec<Mutant>, Vec<Experiment>) = planned.unzip();
             let until = match round {
                 Round::Reverted | Round::Mutants => Some(end),
-                // Whether any test notices the change decides; one run in any case.
+                // Whether any test detects the change is decisive, so run at least one.
                 Round::AllTests if is_tested(&found) => Some(Instant::now()),
                 Round::AllTests => Some(end),
                 Round::Nothing => None,
             };
-            for (at, mut fault) in planned.into_iter().enumerate() {
+            for (at, mut mutant) in planned.into_iter().enumerate() {
                 let rest = experiments.get(at..).unwrap_or_default();
-                fault.weigh(&self.next_of(&helpers, &conditions, rest, until.filter(|_| at > 0))?, range.head_report);
-                // Put to all tests, it is the same fault as before.
-                let known = found.iter_mut().find(|known| known.what == fault.what && known.hunk.is_some());
+                mutant.weigh(
+                    &self.next_of(&helpers, &conditions, rest, until.filter(|_| at > 0))?,
+                    range.head_report,
+                );
+                // A mutant that was already tried with fewer tests.
+                let known = found
+                    .iter_mut()
+                    .find(|known| known.what == mutant.what && known.hunk.is_some());
                 match known.filter(|_| round == Round::AllTests) {
-                    Some(known) => known.noticed = fault.noticed,
-                    None => found.push(fault),
+                    Some(known) => known.killed = mutant.killed,
+                    None => found.push(mutant),
                 }
             }
         }
         drop(helpers);
-        Ok(Searched { tests, hunks, faults: found, unseen, more, running: Duration::ZERO })
+        Ok(Searched { tests, hunks, mutants: found, unseen, more, running: Duration::ZERO })
     }
 
-    /// What the first of the experiments shows; helpers make the others meanwhile. Nothing once the time is over.
+    /// The observation of the first experiment, while helpers run the others. Nothing after the
+    /// deadline.
     fn next_of(
         &mut self,
         helpers: &Ahead,
@@ -169,8 +185,8 @@ impl<'a> Trial<'a> {
     }
 }
 
-fn is_tested(faults: &[Fault]) -> bool {
-    faults.iter().any(|fault| fault.hunk.is_some() && matches!(fault.noticed, Noticed::By(_)))
+fn is_tested(mutants: &[Mutant]) -> bool {
+    mutants.iter().any(|mutant| mutant.hunk.is_some() && matches!(mutant.killed, Killed::By(_)))
 }
 
 fn material<'m>(reading: &'m Reading<'_>, change: &'m Change, after: &'m Report) -> Material<'m> {

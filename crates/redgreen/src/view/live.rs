@@ -1,4 +1,4 @@
-//! An agent at work, as it happens: what it says, line by line, and what it does.
+//! Live output of an agent: its text, line by line, and its actions.
 
 use redgreen_core::agent::{Cost, Said};
 use redgreen_core::phase::Role;
@@ -9,16 +9,17 @@ use super::wrap::wrap;
 use super::{QUIET, clip, now, paint};
 
 const MARGIN: &str = "              ";
-/// Of the words about one use of a tool.
+/// For the description of one tool call.
 const TOOL_CHARS_MAX: usize = 100;
-/// Further words about the use of a tool.
+/// The indentation of further lines about a tool call.
 const BELOW_TOOL: &str = "                ";
-/// No line is shorter than this, however narrow the terminal is.
+/// The minimum line width, even on a narrow terminal.
 const COLUMNS_MIN: usize = 20;
 /// A line that does not end is shown in pieces.
 const LINE_BYTES_MAX: usize = 2000;
 
-/// The same for a program: a line of `--json` beside the journal's, which has no number, since it is kept nowhere.
+/// The same for programs: a line of `--json` between those of the journal. It has no number,
+/// because it is not stored.
 #[derive(Debug, Serialize)]
 pub struct LiveV1<'a> {
     v: u32,
@@ -48,21 +49,21 @@ impl<'a> LiveV1<'a> {
     }
 }
 
-/// How a line begins that stays whole.
+/// The prefix of a line that is not wrapped.
 const LAID_OUT: &str = "  ";
 
-/// What was shown of a turn so far.
+/// The output of a turn so far.
 #[derive(Debug)]
 pub struct Live {
-    /// How wide the terminal is; none where it is no terminal.
+    /// The width of the terminal, or `None` without one.
     columns: Option<usize>,
-    /// The line that is not at its end.
+    /// The unfinished line.
     line: String,
     cost: Option<Cost>,
     answer: Answer,
 }
 
-/// Whether a planner's text is inside of its answer, an object in JSON that is meant for us.
+/// Whether a planner's text is inside its JSON answer, which is for redgreen.
 #[derive(Debug, Default)]
 struct Answer {
     depth: usize,
@@ -75,12 +76,13 @@ impl Live {
         Self { columns, line: String::new(), cost: None, answer: Answer::default() }
     }
 
-    /// What to show for it.
+    /// The text to show.
     pub fn said(&mut self, role: Role, said: &Said) -> String {
         match said {
             Said::Text(text) => {
-                // What comes of a planner's answer is told when it is judged.
-                let is_shown = |letter: &char| role != Role::TestList || !self.answer.holds(*letter);
+                // The verdict shows the result of a planner's answer.
+                let is_shown =
+                    |letter: &char| role != Role::TestList || !self.answer.holds(*letter);
                 let letters: Vec<char> = text.chars().filter(is_shown).collect();
                 let shown: String = letters.into_iter().map(|letter| self.letter(letter)).collect();
                 if shown.is_empty() { shown } else { paint(QUIET, &shown) }
@@ -89,9 +91,15 @@ impl Live {
                 let words: String = what.split_whitespace().collect::<Vec<_>>().join(" ");
                 let words: String = super::name(&words).chars().take(TOOL_CHARS_MAX).collect();
                 let cost = self.cost.as_ref().map(cost_so_far).filter(|words| !words.is_empty());
-                let cost = cost.map(|words| paint(QUIET, &format!("  ({words})"))).unwrap_or_default();
-                let tool = format!("{} {words}{cost}", paint(QUIET, &format!("· {}", super::name(name))));
-                format!("{}{MARGIN}{}\n", self.end_line(), wrap(&tool, MARGIN.len(), BELOW_TOOL, self.columns))
+                let cost =
+                    cost.map(|words| paint(QUIET, &format!("  ({words})"))).unwrap_or_default();
+                let tool =
+                    format!("{} {words}{cost}", paint(QUIET, &format!("· {}", super::name(name))));
+                format!(
+                    "{}{MARGIN}{}\n",
+                    self.end_line(),
+                    wrap(&tool, MARGIN.len(), BELOW_TOOL, self.columns)
+                )
             }
             Said::Cost(cost) => {
                 self.cost = Some(*cost);
@@ -100,32 +108,32 @@ impl Live {
         }
     }
 
-    /// Ends the turn, and the line that is open.
+    /// Ends the turn and the unfinished line.
     pub fn end(&mut self) -> String {
         self.answer = Answer::default();
         self.cost = None;
         self.end_line()
     }
 
-    /// What is open, to be shown now: a question to a person, whose answer ends the line.
+    /// The unfinished line, to show now: a question to a person, whose answer ends the line.
     pub fn question(&mut self) -> String {
         let line = std::mem::take(&mut self.line);
         if line.trim().is_empty() { String::new() } else { format!("{MARGIN}{line}") }
     }
 
-    /// What was said and not shown yet, since its line is not at its end.
+    /// Text that is not shown yet, because its line is unfinished.
     pub fn open(&self) -> &str {
         &self.line
     }
 
-    /// What the turn has cost, as far as it was told.
+    /// The cost of the turn so far, if known.
     pub fn cost(&self) -> Option<Cost> {
         self.cost
     }
 
     fn end_line(&mut self) -> String {
         let line = std::mem::take(&mut self.line);
-        // What is left of a fence around a planner's answer.
+        // The rest of a code fence around a planner's answer.
         if line.trim().is_empty() || line.trim_start().starts_with("```") {
             return String::new();
         }
@@ -137,13 +145,14 @@ impl Live {
             return self.end_line();
         }
         self.line.push(letter);
-        let room = self.columns.map(|columns| columns.saturating_sub(MARGIN.len()).max(COLUMNS_MIN));
-        // Indented lines are code, or hold a path to be copied, which may have blanks.
+        let room =
+            self.columns.map(|columns| columns.saturating_sub(MARGIN.len()).max(COLUMNS_MIN));
+        // Indented lines are code, or contain a path to copy, which may have spaces.
         let is_laid_out = self.line.starts_with(LAID_OUT);
         if is_laid_out || room.is_none_or(|room| now::width(&self.line) <= room) {
             return String::new();
         }
-        // The last word may go on: it begins the next line.
+        // The last word may continue, so it starts the next line.
         let at = self.line.trim_end().rfind(' ').map_or(self.line.len(), |blank| blank + 1);
         let rest = self.line.split_off(at);
         let shown = self.end_line();
@@ -153,7 +162,7 @@ impl Live {
 }
 
 impl Answer {
-    /// Whether a letter is a part of it; the letters come one after the other.
+    /// Whether a character is part of the answer. Characters arrive one by one.
     fn holds(&mut self, letter: char) -> bool {
         if self.depth == 0 && letter != '{' {
             return false;
@@ -196,9 +205,12 @@ mod tests {
     #[test]
     fn words_come_by_lines() {
         let tool = Said::Tool { name: "Read".to_owned(), what: "a.py\nb".to_owned() };
-        let cost = Said::Cost(Cost { tokens: Some(12), microdollars: Some(20_000), ..Cost::default() });
-        let all = [text("I lo"), text("ok.\n\nThen"), tool, cost, text("\u{1b}[31mred"), text("\n")];
-        let expected = format!("{MARGIN}I look.\n{MARGIN}Then\n{MARGIN}· Read a.py b\n{MARGIN}␛[31mred\n");
+        let cost =
+            Said::Cost(Cost { tokens: Some(12), microdollars: Some(20_000), ..Cost::default() });
+        let all =
+            [text("I lo"), text("ok.\n\nThen"), tool, cost, text("\u{1b}[31mred"), text("\n")];
+        let expected =
+            format!("{MARGIN}I look.\n{MARGIN}Then\n{MARGIN}· Read a.py b\n{MARGIN}␛[31mred\n");
         assert_eq!(shown(Some(80), Role::Test, &all), expected);
         assert_eq!(shown(None, Role::Test, &all), expected);
     }
@@ -232,15 +244,20 @@ mod tests {
         ];
         for (said, expected) in rows {
             let pieces: Vec<Said> = said.chars().map(|letter| text(&letter.to_string())).collect();
-            let expected: String = expected.lines().map(|line| format!("{MARGIN}{line}\n")).collect();
+            let expected: String =
+                expected.lines().map(|line| format!("{MARGIN}{line}\n")).collect();
             assert_eq!(shown(None, Role::TestList, &pieces), expected, "{said}");
         }
-        assert!(shown(None, Role::Test, &[text(answer)]).contains("currentTest"), "only a planner's");
+        assert!(
+            shown(None, Role::Test, &[text(answer)]).contains("currentTest"),
+            "only a planner's"
+        );
     }
 
     #[test]
     fn what_it_cost_so_far_stands_beside_what_it_does() {
-        let cost = Said::Cost(Cost { tokens: Some(12), microdollars: Some(20_000), ..Cost::default() });
+        let cost =
+            Said::Cost(Cost { tokens: Some(12), microdollars: Some(20_000), ..Cost::default() });
         let tool = Said::Tool { name: "RunTests".to_owned(), what: String::new() };
         let expected = format!("{MARGIN}· RunTests   (12 tokens, $0.02)\n");
         assert_eq!(shown(Some(80), Role::Test, &[cost, tool]), expected);

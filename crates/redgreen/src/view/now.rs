@@ -1,5 +1,5 @@
-//! What is going on right now: the line that a terminal shows while a step takes its time, and the plain line that stands in
-//! a log from time to time.
+//! The current activity: the live line of a terminal during a slow step, and the plain line that a
+//! log gets from time to time.
 
 use std::time::Duration;
 
@@ -7,28 +7,28 @@ use redgreen_core::format::stream::Tally;
 use redgreen_core::phase::Phase;
 use unicode_width::UnicodeWidthChar;
 
-/// Left free at the right edge: `^C` is echoed there, and a full line would wrap.
+/// Free columns at the right edge: `^C` is echoed there, and a full line would wrap.
 const EDGE: usize = 4;
 const BAR_COLUMNS: usize = 16;
-/// The last words of an agent are left out where there is less room than this.
+/// The agent's last words are omitted if there is less room than this.
 const SAID_COLUMNS_MIN: usize = 16;
 
-/// A step under way.
+/// The current step.
 #[derive(Clone, Debug)]
 pub struct Now {
-    /// The cycle and the phase; none outside of a run.
+    /// The cycle and phase. `None` outside of a run.
     pub at: Option<(u32, Phase)>,
     pub doing: String,
     pub elapsed: Duration,
     pub tests: Option<Tally>,
-    /// What the run has cost so far; empty when nothing is known.
+    /// The cost of the run so far. Empty if unknown.
     pub cost: String,
-    /// What the agent is saying.
+    /// The agent's current words.
     pub said: String,
 }
 
 impl Now {
-    /// One line of a terminal with so many columns.
+    /// One line for a terminal with this many columns.
     pub fn live(&self, columns: usize) -> String {
         let room = columns.saturating_sub(EDGE);
         let tests = self.tests.map(|tally| match tally.total.filter(|total| *total > 0) {
@@ -58,7 +58,7 @@ impl Now {
     }
 }
 
-/// How many columns of a terminal a text takes.
+/// The width of a text in columns.
 pub(super) fn width(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
@@ -71,7 +71,11 @@ fn columns(letter: char) -> usize {
 fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
 }
 
 fn tests(tally: Tally) -> String {
@@ -84,12 +88,12 @@ fn tests(tally: Tally) -> String {
 }
 
 fn bar(done: usize, total: usize) -> String {
-    // Tests write to what is counted: there may be more than were announced.
+    // Tests can write to the counted file, so there may be more than announced.
     let full = done.min(total).saturating_mul(BAR_COLUMNS) / total.max(1);
     format!("[{}{}]", "=".repeat(full), " ".repeat(BAR_COLUMNS - full))
 }
 
-/// The beginning of a line, as far as there is room.
+/// The beginning of a line, as far as it fits.
 fn fitting(line: &str, room: usize) -> String {
     if width(line) <= room {
         return line.to_owned();
@@ -104,7 +108,7 @@ fn fitting(line: &str, room: usize) -> String {
     kept + "…"
 }
 
-/// The end of a line, as far as there is room.
+/// The end of a line, as far as it fits.
 fn ending(line: &str, room: usize) -> String {
     let mut left = width(line);
     if left <= room {
@@ -141,8 +145,14 @@ mod tests {
     fn says_what_is_known_and_no_more() {
         let rows = [
             (now(), "  1 GREEN     running the tests 1:09"),
-            (Now { tests: tally(0, 0, None), ..now() }, "  1 GREEN     running the tests 1:09 · 0 tests"),
-            (Now { tests: tally(3, 1, None), ..now() }, "  1 GREEN     running the tests 1:09 · 3 tests, 1 failed"),
+            (
+                Now { tests: tally(0, 0, None), ..now() },
+                "  1 GREEN     running the tests 1:09 · 0 tests",
+            ),
+            (
+                Now { tests: tally(3, 1, None), ..now() },
+                "  1 GREEN     running the tests 1:09 · 3 tests, 1 failed",
+            ),
             (
                 Now { tests: tally(2, 0, Some(4)), ..now() },
                 "  1 GREEN     running the tests 1:09 · [========        ] 2/4 tests",
@@ -152,11 +162,18 @@ mod tests {
                 "  1 GREEN     running the tests 1:09 · [================] 9/4 tests",
             ),
             (
-                Now { doing: "claude works".to_owned(), cost: "12 tokens, $0.02".to_owned(), ..now() },
+                Now {
+                    doing: "claude works".to_owned(),
+                    cost: "12 tokens, $0.02".to_owned(),
+                    ..now()
+                },
                 "  1 GREEN     claude works 1:09 · 12 tokens, $0.02",
             ),
             (Now { at: None, ..now() }, "running the tests 1:09"),
-            (Now { elapsed: Duration::from_secs(3723), ..now() }, "  1 GREEN     running the tests 1:02:03"),
+            (
+                Now { elapsed: Duration::from_secs(3723), ..now() },
+                "  1 GREEN     running the tests 1:02:03",
+            ),
         ];
         for (now, expected) in rows {
             assert_eq!(now.live(100), expected);
@@ -169,7 +186,8 @@ mod tests {
     fn fits_its_line_whatever_is_said() {
         let said = "I look at\n\u{1b}[31m the 漢字漢字漢字漢字 of this";
         for columns in 0..120 {
-            let line = Now { said: said.to_owned(), cost: "12 tokens".to_owned(), ..now() }.live(columns);
+            let line =
+                Now { said: said.to_owned(), cost: "12 tokens".to_owned(), ..now() }.live(columns);
             assert!(width(&line) <= columns.saturating_sub(EDGE).max(1), "{columns}: {line}");
             assert!(!line.contains(['\n', '\u{1b}']), "{line}");
         }

@@ -1,6 +1,7 @@
-//! A run as it happens: one line for each thing worth knowing.
+//! The progress of a run: one line for each important event.
 
 use redgreen_core::agent::{Cost, Failure, Turn};
+use redgreen_core::attempts::Rank;
 use redgreen_core::event::Event;
 use redgreen_core::phase::{Phase, Role};
 use redgreen_core::policy::dollars;
@@ -11,15 +12,15 @@ use super::wrap::wrap;
 use super::{BAD, DOUBT, GOOD, PLAIN, QUIET, STRONG, Style, paint, screen};
 use crate::journal::{Body, Line};
 
-/// Further words about what a line began with a name of up to nine letters.
+/// The indentation below a line that starts with a name of up to nine letters.
 const MARGIN: &str = "           ";
-/// Where the sentences of a phase stand.
+/// The column of the sentences of a phase.
 const SENTENCES: &str = "                         ";
 
-/// Notes beside an accepted verdict.
+/// The maximum number of notes next to an accepted verdict.
 const NOTES_MAX: usize = 3;
 
-/// What is said about a line of the journal; empty when it is not worth a line.
+/// The text for a line of the journal. Empty if it is not important.
 pub fn moment(line: &Line, state: &State) -> String {
     match &line.body {
         Body::Intent { .. } => String::new(),
@@ -27,7 +28,7 @@ pub fn moment(line: &Line, state: &State) -> String {
     }
 }
 
-/// The first words about a run.
+/// The first lines of a run.
 fn started(state: &State) -> String {
     let run = &state.run;
     let words = format!(
@@ -44,100 +45,148 @@ fn told(event: &Event, state: &State) -> String {
     match event {
         Event::Started { .. } => started(state),
         Event::Adopted { handoff, .. } => {
-            format!("{}{MARGIN}taken over after {} of cycle {}\n", started(state), handoff.phase, handoff.cycle_number)
+            format!(
+                "{}{MARGIN}continued after {} of cycle {}\n",
+                started(state),
+                handoff.phase,
+                handoff.cycle_number
+            )
         }
         Event::Resumed { .. } => {
-            let words = format!("run {} goes on in {}", state.run.id, state.phase());
-            let last = state.last_trouble().map(|trouble| format!("\nafter the last try: {}", trouble.message.trim()));
+            let words = format!("run {} continues in {}", state.run.id, state.phase());
+            let last = state
+                .last_trouble()
+                .map(|trouble| format!("\nlast attempt: {}", trouble.message.trim()));
             head(&paint(STRONG, "redgreen"), &(words + &last.unwrap_or_default()))
         }
         Event::Prepared { salvage, notices, .. } => {
             let mut text: String = notices.iter().map(|notice| notice_line(notice)).collect();
             if let Some(name) = salvage {
-                text.push_str(&head("kept", &format!("what an interrupted turn had written: {name}")));
+                text.push_str(&head("kept", &format!("work of an interrupted turn: {name}")));
             }
             text
         }
         Event::Measured { report, lint, .. } => {
             let mut text = head("baseline", &report.summary);
             for linter in lint {
-                text.push_str(&notice_line(&format!("`{linter}` is not content already; it will not be asked")));
+                text.push_str(&notice_line(&format!(
+                    "`{linter}` already reports problems, so the run ignores it"
+                )));
             }
             text
         }
-        // The verdict on the plan says what became of its ticks; no other verdict does.
+        // Only the verdict on the plan reports what happened to its ticks.
         Event::Turned { role, turn, notices, list, cost, .. } => {
             let list: &[String] = if *role == Role::TestList { &[] } else { list };
             let price = untold_price(cost, state);
-            let notices: String = notices.iter().chain(list).chain(&price).map(|notice| notice_line(notice)).collect();
+            let notices: String = notices
+                .iter()
+                .chain(list)
+                .chain(&price)
+                .map(|notice| notice_line(notice))
+                .collect();
             notices + &turned(*role, turn, state)
         }
         Event::Judged { phase, verdict, withheld, joined, .. } => {
             let mut text = judged(*phase, verdict, state);
             if let Some(withheld) = withheld {
                 let tests = count(withheld.tests);
-                text.push_str(&indent(PLAIN, "", &format!("{tests} withheld from whoever writes the code")));
+                text.push_str(&indent(
+                    PLAIN,
+                    "",
+                    &format!("{tests} withheld from the implementer"),
+                ));
             }
             if let Some(joined) = joined {
-                let words =
-                    format!("{} passed that the implementer did not see; part of the tests now", count(joined.tests));
+                let words = format!(
+                    "{} passed that the implementer did not see; now part of the test suite",
+                    count(joined.tests)
+                );
                 text.push_str(&indent(PLAIN, "", &words));
             }
             text
         }
+        Event::Attempted { candidate } => {
+            let summary = candidate.summary();
+            let style = match summary.result {
+                Rank::Accepted => GOOD,
+                Rank::Undecided => DOUBT,
+                Rank::Refused | Rank::Failed => BAD,
+            };
+            let word = format!("attempt {}", summary.number);
+            let words = format!("{} ({})", summary.words(), super::name(&summary.agent));
+            row(state.progress.cycle, state.phase(), style, &word, &words)
+        }
+        Event::Chosen { choice } => indent(STRONG, "chosen", &choice.why),
         Event::Linted { findings, criteria, .. } => {
-            let unmet = criteria.iter().map(|said| indent(BAD, "criterion", &format!("{said} [task.criteria]")));
+            let unmet = criteria
+                .iter()
+                .map(|said| indent(BAD, "criterion", &format!("{said} [task.criteria]")));
             let found = findings.iter().map(|finding| indent(BAD, "lint", finding));
             found.chain(unmet).chain(again(state)).collect()
         }
         Event::Restored { salvage, .. } => match salvage {
-            Some(name) => indent(PLAIN, "taken back", &format!("kept as {name}")),
-            None => indent(PLAIN, "taken back", ""),
+            Some(name) => indent(PLAIN, "reverted", &format!("kept as {name}")),
+            None => indent(PLAIN, "reverted", ""),
         },
         Event::HumanCommitted { commits, salvage, .. } => {
-            let kept = salvage.as_ref().map(|name| format!("; the work under way is kept as {name}"));
-            let many =
-                if commits.len() == 1 { "1 commit was".to_owned() } else { format!("{} commits were", commits.len()) };
-            notice_line(&format!("{many} added to {}; judged now{}", state.run.branch, kept.unwrap_or_default()))
+            let kept = salvage.as_ref().map(|name| format!("; unfinished work is kept as {name}"));
+            let many = if commits.len() == 1 {
+                "1 commit was".to_owned()
+            } else {
+                format!("{} commits were", commits.len())
+            };
+            notice_line(&format!(
+                "{many} added to {}; judging them now{}",
+                state.run.branch,
+                kept.unwrap_or_default()
+            ))
         }
         Event::Reviewed { phase, verdict, .. } => judged(*phase, verdict, state),
-        // The last words say it.
+        // The closing lines report it.
         Event::MergeBlocked { .. } => String::new(),
-        Event::Merged { commit } => {
-            head(&paint(GOOD, "merged"), &format!("{} is in {}", short(commit), super::name(&state.run.target)))
-        }
+        Event::Merged { commit } => head(
+            &paint(GOOD, "merged"),
+            &format!("{} is in {}", short(commit), super::name(&state.run.target)),
+        ),
         Event::Undone { to, salvage, .. } => {
             let words = format!("{} is back at {}", super::name(&state.run.target), short(to));
             let kept = salvage.as_ref().map(|name| head("kept", &format!("the merge, as {name}")));
             head(&paint(STRONG, "undone"), &words) + &kept.unwrap_or_default()
         }
-        Event::Discarded { salvage: Some(name) } => head("kept", &format!("the commits of the run, as {name}")),
+        Event::Discarded { salvage: Some(name) } => {
+            head("kept", &format!("the commits of the run, as {name}"))
+        }
+        Event::PauseAsked { .. } => head(&paint(STRONG, "you said"), "pause after this phase"),
         Event::UserSaid { message, .. } => head(&paint(STRONG, "you said"), message),
         Event::PlanEdited { pending, .. } => {
             let items = super::count(pending.len(), "open item");
-            head(&paint(STRONG, "your plan"), &format!("{items}; the next planning begins with it"))
+            head(&paint(STRONG, "your plan"), &format!("{items}; used by the next PLAN"))
         }
         Event::WorkEdited { salvage, .. } => {
-            let kept = salvage.as_ref().map(|name| format!("; what was accepted before is kept as {name}"));
+            let kept = salvage
+                .as_ref()
+                .map(|name| format!("; the version accepted before is kept as {name}"));
             notice_line(&format!(
-                "you changed the files of {}; they are judged again{}",
+                "you changed the files of {}; judging them again{}",
                 state.phase(),
                 kept.unwrap_or_default()
             ))
         }
         Event::TestRejected { to, message, salvage } => {
             let words = format!("the test, back at {}: {message}", short(to));
-            let kept = salvage.as_ref().map(|name| head("kept", &format!("what came after, as {name}")));
+            let kept = salvage.as_ref().map(|name| head("kept", &format!("later work, as {name}")));
             head(&paint(STRONG, "rejected"), &words) + &kept.unwrap_or_default()
         }
         Event::RolledBack { to, salvage } => {
             let mut text = head(&paint(STRONG, "redgreen"), &format!("back at {}", short(to)));
             if let Some(name) = salvage {
-                text.push_str(&head("kept", &format!("what came after, as {name}")));
+                text.push_str(&head("kept", &format!("later work, as {name}")));
             }
             text
         }
         Event::Paused
+        | Event::Compared { .. }
         | Event::Recorded { .. }
         | Event::Committed { .. }
         | Event::Noted { .. }
@@ -155,7 +204,7 @@ fn turned(role: Role, turn: &Turn, state: &State) -> String {
         Turn::Done { .. } => String::new(),
         Turn::Failed { failure, message } => {
             let what = match failure {
-                Failure::RateLimit { .. } => "the agent has to wait: ",
+                Failure::RateLimit { .. } => "the agent must wait: ",
                 Failure::Timeout => "the agent ran out of time: ",
                 Failure::Crash => "the agent's turn failed: ",
                 Failure::Unusable | Failure::Budget => "",
@@ -176,15 +225,17 @@ fn judged(phase: Phase, verdict: &Verdict, state: &State) -> String {
     let mut text = String::new();
     for (index, reason) in verdict.reasons.iter().enumerate() {
         let sentence = format!("{} {}", reason.sentence, code(reason.code.as_str()));
-        // The same compiler error in two lines of a file reads the same here; `why` has the places.
-        let is_told = verdict.reasons.iter().take(index).any(|told| told.sentence == reason.sentence);
+        // The same compiler error in two lines of a file looks the same here. `why` shows the
+        // places.
+        let is_told =
+            verdict.reasons.iter().take(index).any(|told| told.sentence == reason.sentence);
         match index {
             0 => text.push_str(&row(state.progress.cycle, phase, style, word, &sentence)),
             _ if is_told => {}
             _ => text.push_str(&indent(PLAIN, "", &sentence)),
         }
     }
-    // What was refused or is to be decided is read in full; beside good news a few words will do.
+    // Refused and undecided verdicts are shown in full. Accepted ones need only a few notes.
     let most = if verdict.decision == Decision::Accepted { NOTES_MAX } else { verdict.notes.len() };
     text.extend(verdict.notes.iter().take(most).map(|note| indent(PLAIN, "", note)));
     if verdict.decision == Decision::Refused {
@@ -200,18 +251,22 @@ fn judged(phase: Phase, verdict: &Verdict, state: &State) -> String {
     text
 }
 
-/// The next try, where there is one.
+/// The next attempt, if there is one.
 fn again(state: &State) -> Option<String> {
     let NextTry { number, of, pause_ms } = state.next_try()?;
     let pause = if pause_ms == 0 { String::new() } else { format!(" in {}", seconds(pause_ms)) };
-    Some(indent(QUIET, "", &format!("{} is tried again{pause}: try {number} of {of}", state.phase())))
+    Some(indent(QUIET, "", &format!("retrying {}{pause}: attempt {number} of {of}", state.phase())))
 }
 
 fn seconds(ms: u64) -> String {
-    if ms.is_multiple_of(1000) { format!("{} s", ms / 1000) } else { format!("{}.{} s", ms / 1000, ms % 1000 / 100) }
+    if ms.is_multiple_of(1000) {
+        format!("{} s", ms / 1000)
+    } else {
+        format!("{}.{} s", ms / 1000, ms % 1000 / 100)
+    }
 }
 
-/// Under a budget in dollars, a turn that cost nobody knows what.
+/// With a budget in dollars: a turn of unknown cost.
 fn untold_price(cost: &Cost, state: &State) -> Option<String> {
     let limit = state.run.policy.budget.microdollars.filter(|_| cost.microdollars.is_none())?;
     let (known, turns) = (dollars(state.spent.microdollars), state.spent.turns_without_price());
@@ -236,20 +291,20 @@ fn indent(style: Style, word: &str, sentence: &str) -> String {
     format!("{}\n", line.trim_end())
 }
 
-/// A line that stands by itself.
+/// A separate line.
 fn head(word: &str, sentence: &str) -> String {
-    // Paint has no width, so the blanks are counted by hand.
+    // Colours have no width, so the spaces are counted by hand.
     let gap = " ".repeat(MARGIN.len().saturating_sub(screen::width(word)));
     format!("{word}{gap}{}\n", lines(sentence, MARGIN))
 }
 
-/// What a careful user wants to know.
+/// A notice for careful users.
 pub fn notice_line(sentence: &str) -> String {
     head(&paint(DOUBT, "notice"), sentence)
 }
 
 fn word_column(style: Style, word: &str) -> String {
-    // Padded before it is painted: paint has no width.
+    // Padded before it is coloured, because colours have no width.
     paint(style, &format!("{word:<10}"))
 }
 
@@ -257,7 +312,7 @@ fn code(code: &str) -> String {
     paint(QUIET, &format!("[{code}]"))
 }
 
-/// Further lines of a sentence stand below its first, which begins at the margin.
+/// Further lines of a sentence are below its first one.
 fn lines(sentence: &str, margin: &str) -> String {
     const LINES_MAX: usize = 12;
     wrap(&super::clip(sentence, LINES_MAX), margin.len(), margin, screen::talk_columns())

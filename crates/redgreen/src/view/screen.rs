@@ -1,6 +1,7 @@
-//! The one door to stdout and stderr. Whatever is printed is taken for text that is not ours and made harmless at the
-//! last moment, so that nobody has to think of it where a sentence is put together. What is ours, the colours, is marked
-//! by `paint` with a word that only this process knows; no file, test or agent can write it.
+//! The only access to stdout and stderr. All printed text counts as untrusted and is made harmless
+//! at the last moment, so that other code does not have to think about it. Only colours are ours:
+//! `paint` marks them with a word that only this process knows, and that no file, test or agent can
+//! write.
 
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, IsTerminal, Write};
@@ -13,12 +14,12 @@ use redgreen_core::text;
 use super::now;
 use crate::config;
 
-/// A terminal that does not say how wide it is.
+/// The width of a terminal that does not report one.
 const COLUMNS_USUAL: usize = 80;
-/// A terminal echoes Ctrl-C as `^C` behind the live line, which leaves room for it.
+/// A terminal echoes Ctrl-C as `^C` after the live line, which leaves room for it.
 const ECHO_COLUMNS: usize = 3;
 
-/// What a colour means. `anstream` leaves colours out where they do not belong.
+/// The meaning of a colour. `anstream` removes colours where they do not belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
@@ -31,7 +32,8 @@ pub(crate) enum Style {
 }
 
 impl Style {
-    const ALL: [Self; 7] = [Self::Plain, Self::Good, Self::Bad, Self::Doubt, Self::Hint, Self::Quiet, Self::Strong];
+    const ALL: [Self; 7] =
+        [Self::Plain, Self::Good, Self::Bad, Self::Doubt, Self::Hint, Self::Quiet, Self::Strong];
 
     fn ansi(self) -> anstyle::Style {
         match self {
@@ -45,7 +47,7 @@ impl Style {
         }
     }
 
-    /// The letter after the mark; a noncharacter, as the mark is.
+    /// The character after the mark; a noncharacter, like the mark.
     fn letter(self) -> char {
         match self {
             Self::Plain => '\u{fde0}',
@@ -65,12 +67,17 @@ pub(crate) fn paint(style: Style, text: &str) -> String {
     if style == Style::Plain { text.to_owned() } else { format!("{mark}{begin}{text}{mark}{end}") }
 }
 
-/// How many characters of a text a person sees, if nothing in it is made visible.
+/// The text without its colours.
+pub(crate) fn plain(text: &str) -> String {
+    pieces(text).map(|(text, _)| text).collect()
+}
+
+/// The visible width of a text, if nothing in it has to be escaped.
 pub(super) fn width(text: &str) -> usize {
     pieces(text).map(|(text, _)| text.chars().count()).sum()
 }
 
-/// The first characters of a line. Colours do not count, and one that began ends.
+/// The first characters of a line. Colours do not count, and an open colour ends.
 pub(super) fn cut(line: &str, chars_max: usize) -> String {
     let mut kept = String::with_capacity(line.len());
     let mut left = chars_max;
@@ -91,14 +98,15 @@ pub(super) fn cut(line: &str, chars_max: usize) -> String {
     kept
 }
 
-/// What stands in the last line of the terminal. Whoever prints holds it.
-static LAST_LINE: Mutex<LastLine> = Mutex::new(LastLine { live: 0, words: String::new(), open: false });
+/// The state of the last line of the terminal. Printing locks it.
+static LAST_LINE: Mutex<LastLine> =
+    Mutex::new(LastLine { live: 0, words: String::new(), open: false });
 
 struct LastLine {
-    /// The columns that the live line takes; 0 when there is none.
+    /// The width of the live line. 0 if there is none.
     live: usize,
     words: String,
-    /// Something was printed that is not at the end of its line, such as a question.
+    /// The last output did not end its line, for example a question.
     open: bool,
 }
 
@@ -107,7 +115,7 @@ impl LastLine {
         LAST_LINE.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Blanks rather than an escape sequence: they work with every terminal and with colours off.
+    /// Spaces instead of an escape sequence: they work with every terminal and without colours.
     fn erase(&mut self) {
         if self.live > 0 {
             write_all(&mut io::stderr(), &format!("\r{}\r", " ".repeat(self.live + ECHO_COLUMNS)));
@@ -121,12 +129,12 @@ impl LastLine {
         }
         self.erase();
         write_all(out, text);
-        // A colour may end behind the end of the line.
+        // A colour may end after the end of the line.
         self.open = !anstream::adapter::strip_str(text).to_string().ends_with('\n');
     }
 }
 
-/// Shows a line that stays until the next one, or until something else is printed. It has to fit the terminal.
+/// Shows a line until the next one, or until something else is printed. It must fit the terminal.
 pub(super) fn live(line: &str) {
     let mut last = LastLine::hold();
     if last.open || last.live > 0 && last.words == line {
@@ -142,17 +150,17 @@ pub(super) fn live(line: &str) {
     line.clone_into(&mut last.words);
 }
 
-/// A step begins, so whoever was asked has answered, and the terminal has ended the line.
+/// A step starts, so a question was answered, and the terminal ended the line.
 pub(super) fn live_begin() {
     LastLine::hold().open = false;
 }
 
-/// Takes the live line away.
+/// Removes the live line.
 pub(super) fn live_end() {
     LastLine::hold().erase();
 }
 
-/// The same for a program that ends at once: whoever prints now may never come to an end.
+/// The same for a program that exits immediately: another thread may never finish printing.
 pub(super) fn live_end_at_once() {
     match LAST_LINE.try_lock() {
         Ok(mut last) => last.erase(),
@@ -161,7 +169,7 @@ pub(super) fn live_end_at_once() {
     }
 }
 
-/// How wide the terminal is that shows what `talk` says; none when it is no terminal.
+/// The width of the terminal of `talk`, or `None` without one.
 pub(super) fn talk_columns() -> Option<usize> {
     columns(&io::stderr())
 }
@@ -179,17 +187,17 @@ fn columns(out: &(impl IsTerminal + AsFd)) -> Option<usize> {
     Some(if told == 0 { COLUMNS_USUAL } else { told })
 }
 
-/// An answer, for a person.
+/// An answer for people.
 pub(super) fn answer(text: &str) {
     LastLine::hold().print(&mut anstream::stdout(), &without_commands(&shown(text)));
 }
 
-/// Everything else that a person is told.
+/// All other text for people.
 pub(super) fn talk(text: &str) {
     LastLine::hold().print(&mut anstream::stderr(), &without_commands(&shown(text)));
 }
 
-/// Files of our own making for other programs: no colour, and nothing in them is a command.
+/// Our own files for other programs: no colours, and nothing in them is a command.
 pub(super) fn raw(text: &str) {
     LastLine::hold().print(&mut io::stdout(), &text::visible(text));
 }
@@ -199,7 +207,7 @@ pub(super) fn json(line: &str) {
     LastLine::hold().print(&mut io::stdout(), &format!("{}\n", text::json(line)));
 }
 
-/// Words of clap's, with its colours, about words that were made harmless before clap read them.
+/// Text of clap with its colours. Its words were made harmless before clap read them.
 pub(super) fn clap(error: &clap::Error) {
     let text = error.render().ansi().to_string();
     if error.use_stderr() {
@@ -210,17 +218,17 @@ pub(super) fn clap(error: &clap::Error) {
 }
 
 fn write_all(out: &mut impl Write, text: &str) {
-    // Nobody reads any more (a closed pipe): there is no one to tell about it either.
+    // The pipe is closed, so there is nobody to report this to.
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).ok();
 }
 
-/// What goes to the terminal for a text: our colours, and everything else harmless.
+/// The text for the terminal: our colours, and everything else made harmless.
 pub(super) fn shown(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut now = Style::Plain;
     for (text, style) in pieces(text) {
         shown.push_str(&text::visible(text));
-        // A style of ours begins from no style and ends in none.
+        // Our styles start and end without a style.
         if let Some(style) = style {
             shown.push_str(&now.ansi().render_reset().to_string());
             shown.push_str(&style.ansi().render().to_string());
@@ -240,12 +248,12 @@ fn without_commands(text: &str) -> String {
     }
 }
 
-/// The text between marks, each piece with the style that begins after it.
+/// The text between marks, each piece with the style that starts after it.
 fn pieces(text: &str) -> impl Iterator<Item = (&str, Option<Style>)> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let text = rest?;
-        // A mark without a style is not ours: it goes the way of all other text.
+        // A mark without a style is not ours, and is handled like other text.
         let found = text.match_indices(mark()).find_map(|(at, mark)| {
             let after = text.get(at + mark.len()..)?;
             let letter = after.chars().next()?;
@@ -265,12 +273,15 @@ fn pieces(text: &str) -> impl Iterator<Item = (&str, Option<Style>)> {
     })
 }
 
-/// Sixteen noncharacters that no one else can know: a standard library hasher gets its keys from the system's randomness.
+/// Sixteen noncharacters that nobody else can know. The standard hasher gets its keys from the
+/// system's randomness.
 fn mark() -> &'static str {
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| {
         let secret = RandomState::new().hash_one(0);
-        let digit = |place: u32| char::from_u32(0xfdd0 + u32::try_from(secret >> (4 * place) & 0xf).unwrap_or(0));
+        let digit = |place: u32| {
+            char::from_u32(0xfdd0 + u32::try_from(secret >> (4 * place) & 0xf).unwrap_or(0))
+        };
         (0..16).filter_map(digit).collect()
     })
 }
@@ -282,7 +293,8 @@ mod tests {
     #[test]
     fn our_colours_survive_and_those_of_others_do_not() {
         let foreign = "\u{1b}[32maccepted\u{1b}[0m\r";
-        let painted = format!("{} {foreign} {}", paint(Style::Bad, "refused"), paint(Style::Quiet, foreign));
+        let painted =
+            format!("{} {foreign} {}", paint(Style::Bad, "refused"), paint(Style::Quiet, foreign));
         assert_eq!(
             shown(&painted),
             "\u{1b}[31mrefused\u{1b}[0m ␛[32maccepted␛[0m␍ \u{1b}[2m␛[32maccepted␛[0m␍\u{1b}[0m"
@@ -294,7 +306,7 @@ mod tests {
     fn a_mark_cannot_be_forged() {
         let letters: String = ('\u{fdd0}'..='\u{fdef}').collect();
         assert!(!shown(&letters).contains('\u{1b}'));
-        // Half of a mark, or a mark with no style behind it, is text.
+        // Half a mark, or a mark without a style, is text.
         let painted = paint(Style::Good, "a");
         for end in painted.char_indices().map(|(end, _)| end).take(17) {
             assert!(!shown(&painted[..end]).contains('\u{1b}'));

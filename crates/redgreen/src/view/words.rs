@@ -1,4 +1,4 @@
-//! The words of each verb's answer: what happened, the evidence, the next command.
+//! Texts of the answers: what happened, the evidence, the next command.
 
 use std::path::PathBuf;
 
@@ -15,21 +15,29 @@ use super::{BAD, DOUBT, GOOD, HINT, PLAIN, QUIET, STRONG, paint};
 use crate::config::NetworkAccess;
 use crate::failure::Failure;
 
-/// What is sent, in a sentence; `docs/book/what-is-sent.md` has the whole.
+/// What is sent, in one sentence. `docs/book/what-is-sent.md` has the details.
 pub const POLICY: &str = "the request, the files an agent reads, test output and git diffs go to the agent you choose, \
                           and nowhere else; no telemetry";
 
-/// The rows of a block that hold sentences. The others hold commands and paths, which are copied and so stay whole.
+/// The rows of a block that contain sentences. The others contain commands and paths to copy, so
+/// they are not wrapped.
 const SENTENCES: &[&str] = &["asked", "fault", "gate", "note", "state", "test", "verdict"];
 
-/// What agents can read, in a sentence; `docs/book/external-agents.md` has the whole.
+/// What agents can read, in one sentence. `docs/book/external-agents.md` has the details.
 pub fn readable(allowed: &[PathBuf]) -> String {
     let more: Vec<String> = allowed.iter().map(|path| path.display().to_string()).collect();
-    let more = if more.is_empty() { String::new() } else { format!("; agent.allow-read opens {}", more.join(", ")) };
-    format!("behind a fence, agents see their worktree, installed programs and packages, and not your home{more}")
+    let more = if more.is_empty() {
+        String::new()
+    } else {
+        format!("; agent.allow-read adds {}", more.join(", "))
+    };
+    format!(
+        "in the sandbox, agents see their worktree, installed programs and packages, but not your \
+         home{more}"
+    )
 }
 
-/// Where agents' programs may connect to.
+/// Where the programs of agents may connect to.
 pub fn reachable(access: NetworkAccess, allowed: &[String]) -> String {
     let more = match allowed {
         [] => String::new(),
@@ -37,15 +45,20 @@ pub fn reachable(access: NetworkAccess, allowed: &[String]) -> String {
     };
     match access {
         NetworkAccess::Limited => {
-            format!("behind a fence, they connect to their model's hosts and package registries only{more}")
+            format!(
+                "in the sandbox, they connect only to their model's hosts and package \
+                 registries{more}"
+            )
         }
-        NetworkAccess::Model => format!("behind a fence, they connect to their model's hosts only{more}"),
+        NetworkAccess::Model => {
+            format!("in the sandbox, they connect only to their model's hosts{more}")
+        }
         NetworkAccess::Open => "agents' network is open (agent.network)".to_owned(),
     }
 }
 
 pub(super) fn failure(failure: &Failure) -> String {
-    // No line of what happened looks like one of ours.
+    // No line of the text can look like one of ours.
     let what = wrap(failure.what.trim_end(), "error: ".len(), "       ", talk_columns());
     let mut text = format!("{}: {what}\n", paint(BAD, "error"));
     for line in failure.evidence.iter().flat_map(|evidence| evidence.lines()) {
@@ -63,24 +76,30 @@ pub fn outcome(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Merged => paint(GOOD, "merged"),
         Outcome::Aborted => "aborted: nothing was merged".to_owned(),
-        Outcome::Waiting => format!("{}: everything is done and judged", paint(GOOD, "waiting for a human")),
+        Outcome::Waiting => {
+            format!("{}: all phases are accepted", paint(GOOD, "waiting for a human"))
+        }
         Outcome::Paused { after, trouble: None } => {
-            format!("{}: {after} is accepted, and the run pauses", paint(GOOD, "waiting for you"))
+            format!("{}: {after} is accepted and the run is paused", paint(GOOD, "waiting for you"))
         }
-        Outcome::Paused { after, trouble: Some(trouble) } => {
-            told(&format!("{}: what you changed in {after} is refused", paint(DOUBT, "waiting for you")), trouble)
-        }
+        Outcome::Paused { after, trouble: Some(trouble) } => told(
+            &format!("{}: your changes in {after} are refused", paint(DOUBT, "waiting for you")),
+            trouble,
+        ),
         Outcome::MergeBlocked { trouble } => told(&paint(DOUBT, "waiting for a human"), trouble),
         Outcome::GaveUp { phase, trouble } => {
-            told(&format!("{} in {phase}; its work was taken back", paint(BAD, "gave up")), trouble)
+            told(&format!("{} in {phase}; its work was reverted", paint(BAD, "gave up")), trouble)
         }
-        Outcome::NothingDeveloped { trouble } => told(&paint(BAD, "nothing was developed"), trouble),
-        Outcome::Undecided { phase, trouble } => {
-            told(&format!("{} in {phase}; a human has to look", paint(DOUBT, "undecided")), trouble)
+        Outcome::NothingDeveloped { trouble } => {
+            told(&paint(BAD, "nothing was developed"), trouble)
         }
-        Outcome::AgentUnusable { trouble } => told(&paint(BAD, "the agent cannot work"), trouble),
+        Outcome::Undecided { phase, trouble } => told(
+            &format!("{} in {phase}; needs a human decision", paint(DOUBT, "undecided")),
+            trouble,
+        ),
+        Outcome::AgentUnusable { trouble } => told(&paint(BAD, "the agent does not work"), trouble),
         Outcome::BaselineUnusable { trouble } => {
-            told(&paint(BAD, "the test suite does not run, so nothing could be judged"), trouble)
+            told(&paint(BAD, "the tests do not run, so nothing could be judged"), trouble)
         }
         Outcome::BudgetSpent { what } => format!("{}: {what}", paint(DOUBT, "budget spent")),
         Outcome::Interrupted => "interrupted; nothing is lost".to_owned(),
@@ -92,39 +111,44 @@ pub fn next_line(command: &str) -> String {
     format!("  {}  {}\n", paint(HINT, "next"), super::name(command))
 }
 
-/// Names and values in two columns, as wide as the longest name; a row without a value is left out, and the next
-/// command stands last.
+/// Names and values in two columns, as wide as the longest name. A row without a value is omitted,
+/// and the next command is last.
 pub fn block(rows: &[(&str, &str)], next: &str) -> String {
     let next = ("next", next);
-    let rows: Vec<_> = rows.iter().chain([&next]).filter(|(_, value)| !value.trim().is_empty()).collect();
+    let rows: Vec<_> =
+        rows.iter().chain([&next]).filter(|(_, value)| !value.trim().is_empty()).collect();
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     let below = " ".repeat(width + 4);
     let mut text = String::new();
     for (raw, value) in rows {
         let style = if *raw == next.0 { HINT } else { QUIET };
-        // The paint does not count as width, so the name is padded before it is painted.
+        // Colours have no width, so the name is padded before it is coloured.
         let name = paint(style, &format!("{raw:<width$}"));
         let columns = if SENTENCES.contains(raw) { answer_columns() } else { None };
-        text.push_str(&format!("  {name}  {}\n", wrap(value.trim_end(), below.len(), &below, columns)));
+        text.push_str(&format!(
+            "  {name}  {}\n",
+            wrap(value.trim_end(), below.len(), &below, columns)
+        ));
     }
     text
 }
 
-/// A sentence of an answer that begins at a column; its further lines stand below the margin.
+/// A sentence of an answer that starts at a column. Further lines are below the margin.
 pub fn sentence(text: &str, first: usize, margin: &str) -> String {
     wrap(text, first, margin, answer_columns())
 }
 
-/// Experiments in the order in which they were made.
+/// Experiments in the order in which they ran.
 pub fn experiments(made: &[Made]) -> String {
     Made::list(made)
 }
 
-/// The first lines of a text, each of bearable length.
+/// The first lines of a text, each shortened.
 pub fn clip(text: &str, lines_max: usize) -> String {
     const LINE_CHARS_MAX: usize = 300;
     let lines: Vec<&str> = text.trim_end().lines().collect();
-    let mut kept: Vec<String> = lines.iter().take(lines_max).map(|line| cut(line, LINE_CHARS_MAX)).collect();
+    let mut kept: Vec<String> =
+        lines.iter().take(lines_max).map(|line| cut(line, LINE_CHARS_MAX)).collect();
     if lines.len() > lines_max {
         kept.push(format!("and {} more", count(lines.len() - lines_max, "line")));
     }
@@ -146,12 +170,12 @@ pub fn patch(diff: &str, is_cut: bool) -> String {
         text.push('\n');
     }
     if is_cut {
-        text.push_str("the diff is longer than this; its middle is left out\n");
+        text.push_str("the diff is too long to show; its middle is omitted\n");
     }
     text
 }
 
-/// A text of any size as one line: a title, not the whole of it.
+/// A text of any size as one line, like a title.
 pub fn brief(text: &str) -> String {
     const TITLE_CHARS_MAX: usize = 100;
     let words: Vec<&str> = headline(text).split_whitespace().take(TITLE_CHARS_MAX).collect();
@@ -169,7 +193,11 @@ pub fn size(bytes: u64) -> String {
         value /= 1000.0;
         shown = unit;
     }
-    if shown == "bytes" || value >= 100.0 { format!("{value:.0} {shown}") } else { format!("{value:.1} {shown}") }
+    if shown == "bytes" || value >= 100.0 {
+        format!("{value:.0} {shown}")
+    } else {
+        format!("{value:.1} {shown}")
+    }
 }
 
 /// `1 turn`, `2 turns`.
@@ -188,15 +216,15 @@ pub fn date(seconds: i64) -> String {
     time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
-/// Each test that fails only in the clean room, and what would help it.
+/// Each test that fails only in the clean room, with a possible fix.
 pub fn only_there(found: &[(OnlyThere, Help)]) -> Vec<String> {
     let line = |(one, help): &(OnlyThere, Help)| {
-        format!("fails only in the clean room: {}; would help: {}", one.id, help.setting())
+        format!("fails only in the clean room: {}; possible fix: {}", one.id, help.setting())
     };
     found.iter().map(line).collect()
 }
 
-/// What a run has cost; what is unknown is said to be.
+/// The cost of a run. Unknown costs are reported as unknown.
 pub fn cost(spent: &Spent) -> String {
     let mut parts = Vec::new();
     if spent.tokens > 0 && spent.requests > 0 {
@@ -217,7 +245,7 @@ pub fn cost(spent: &Spent) -> String {
     parts.join(", ")
 }
 
-/// What a run has cost so far, with the turn under way; empty when nothing is known.
+/// The cost of a run so far, with the current turn. Empty if unknown.
 pub fn spent_so_far(spent: &Spent, turn: Option<&Cost>) -> String {
     let turn = turn.copied().unwrap_or_default();
     let tokens = spent.tokens.saturating_add(turn.tokens.unwrap_or(0));
@@ -226,7 +254,7 @@ pub fn spent_so_far(spent: &Spent, turn: Option<&Cost>) -> String {
     cost_so_far(&Cost { tokens, microdollars: Some(price), ..Cost::default() })
 }
 
-/// What a turn has cost so far, on the line of what it does.
+/// The cost of a turn so far, for its live line.
 pub(super) fn cost_so_far(cost: &Cost) -> String {
     let tokens = cost.tokens.map(|tokens| format!("{tokens} tokens"));
     let price = cost.microdollars.filter(|price| *price > 0).map(dollars);

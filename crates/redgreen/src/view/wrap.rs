@@ -1,12 +1,12 @@
-//! Lines that end between words. Only a terminal's lines have an end: a log, a pipe and a file get them whole.
+//! Wraps lines between words. Only terminals need this: logs, pipes and files get whole lines.
 
 use super::screen;
 
-/// With less room than this beside the margin, a terminal's own way to break lines is no worse.
+/// With less room than this next to the margin, the terminal's own wrapping is no worse.
 const COLUMNS_MIN: usize = 20;
 
-/// The text broken between words, each further line below the margin. `first` is the column where it begins; without
-/// `columns` only the lines that it has already are moved below the margin.
+/// The text wrapped between words, with further lines below the margin. `first` is the start
+/// column. Without `columns`, only existing lines are indented.
 pub(super) fn wrap(text: &str, first: usize, margin: &str, columns: Option<usize>) -> String {
     let edge = columns.filter(|columns| *columns >= margin.len() + COLUMNS_MIN);
     let mut wrapped = String::with_capacity(text.len());
@@ -50,10 +50,15 @@ mod tests {
         check(words, 2, Some(80), words);
         check(words, 2, Some(22), "one two three four\n  five six");
         check(words, 12, Some(22), "one two\n  three four five six");
-        // There is no room to speak of.
+        // Too little room.
         check(words, 2, Some(12), words);
         check("a\nb", 2, None, "a\n  b");
-        check("a /a/path/that/is/longer/than/a/line b", 2, Some(22), "a\n  /a/path/that/is/longer/than/a/line\n  b");
+        check(
+            "a /a/path/that/is/longer/than/a/line b",
+            2,
+            Some(22),
+            "a\n  /a/path/that/is/longer/than/a/line\n  b",
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Real coding agents, each through a whole cycle: installed by `scripts/test --agents`, in a network of their own where
-//! a model of ours listens on loopback. What is not installed is named and passed over.
+//! Real coding agents, each through a whole cycle: installed by `scripts/test --agents`, in a
+//! network of their own where a model of ours listens on loopback. What is not installed is named
+//! and passed over.
 
 mod referee;
 
@@ -41,7 +42,8 @@ fn develops(agent: &str, program: &str) {
     develops_by(agent, program, &[]);
 }
 
-/// A project in which the program can be started, pointed at the model; absent where it is not installed.
+/// A project in which the program can be started, pointed at the model; absent where it is not
+/// installed.
 fn with_agents(agent: &str, program: &str) -> Option<Story> {
     let Some(folder) = programs() else {
         skipped(&format!("{agent}: scripts/test --agents did not install it"));
@@ -52,9 +54,10 @@ fn with_agents(agent: &str, program: &str) -> Option<Story> {
         skipped(&format!("{agent}: its program is not installed"));
         return None;
     }
-    let story = Story::new();
+    let story = Story::pytest();
     let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
-    let path = format!("{}:{}:{}", bins[0].display(), bins[1].display(), String::from_utf8(path).unwrap());
+    let path =
+        format!("{}:{}:{}", bins[0].display(), bins[1].display(), String::from_utf8(path).unwrap());
     let url = "http://127.0.0.1:4010";
     let story = [
         ("PATH", path.as_str()),
@@ -85,7 +88,8 @@ fn with_agents(agent: &str, program: &str) -> Option<Story> {
     Some(story)
 }
 
-/// The same with words before the command, after which it finds another fence; where redgreen worked, if it did.
+/// The same with words before the command, after which it finds another fence; where redgreen
+/// worked, if it did.
 #[track_caller]
 fn develops_by(agent: &str, program: &str, before: &[OsString]) -> Option<Story> {
     let story = with_agents(agent, program)?;
@@ -96,7 +100,8 @@ fn develops_by(agent: &str, program: &str, before: &[OsString]) -> Option<Story>
     let mut command = story.command("unshare");
     command.args([namespace, "--net", "python"]).arg(story.place("model.py")).args(before);
     command.arg(env!("CARGO_BIN_EXE_redgreen")).args(["run", "--agent", agent, "a calculator"]);
-    let said = Said::of(agent, &command.stdin(std::process::Stdio::null()).output().unwrap()).exits(3);
+    let said =
+        Said::of(agent, &command.stdin(std::process::Stdio::null()).output().unwrap()).exits(3);
     let cycle = [
         "plan: adds two numbers",
         "test: adds two numbers",
@@ -130,7 +135,11 @@ fn fenced(agent: &str, program: &str, means: Means) {
 /// One that takes many seconds to start is tried when somebody asks for all of them.
 #[track_caller]
 fn slowly(agent: &str, program: &str) {
-    if all() { develops(agent, program) } else { skipped(&format!("{agent}: it is tried by scripts/test --agents")) }
+    if all() {
+        develops(agent, program);
+    } else {
+        skipped(&format!("{agent}: it is tried by scripts/test --agents"));
+    }
 }
 
 #[test]

@@ -1,14 +1,15 @@
-//! Small features developed test-first in growing repositories: honest steps, all of which the judge has to accept, and
-//! cheating ones, each of which it has to stop.
+//! Small features developed test-first in growing repositories: honest steps, all of which the
+//! judge has to accept, and cheating ones, each of which it has to stop.
 //!
-//! `corpus/honest/<language>/<project>.steps` and `corpus/cheats/…` hold them. A line that begins with `%%` says what to do
-//! with the lines below it: `feature NAME: BRIEF`, a phase (or `commit`, which nobody judges), and in it `write`, `append`,
-//! `edit … %% to …`, `delete` and `move`. What comes before the first feature is there from the start. A phase with a
-//! verdict and a code (`green refused green.not_discriminating`) has to get these, and is undone after it; `stopped` is
-//! any verdict that does not accept, and a code stands for those that begin with it.
+//! `corpus/honest/<language>/<project>.steps` and `corpus/cheats/…` hold them. A line that begins
+//! with `%%` says what to do with the lines below it: `feature NAME: BRIEF`, a phase (or `commit`,
+//! which nobody judges), and in it `write`, `append`, `edit … %% to …`, `delete` and `move`. What
+//! comes before the first feature is there from the start. A phase with a verdict and a code
+//! (`green refused green.not_discriminating`) has to get these, and is undone after it; `stopped`
+//! is any verdict that does not accept, and a code stands for those that begin with it.
 //!
-//! Each feature is a test of its own, in `corpus/features.rs`. The first two of a project run every time; the others are
-//! ignored unless they are asked for (`scripts/test --all`).
+//! Each feature is a test of its own, in `corpus/features.rs`. The first two of a project run every
+//! time; the others are ignored unless they are asked for (`scripts/test --all`).
 
 use std::fmt::Write as _;
 use std::fs;
@@ -40,7 +41,25 @@ macro_rules! feature {
     };
 }
 
+/// The same feature, developed in a session on a checkout.
+macro_rules! session {
+    ($name:ident, $file:literal, $feature:literal) => {
+        #[test]
+        fn $name() {
+            super::sessions::is_judged_right($file, $feature);
+        }
+    };
+    ($name:ident, $file:literal, $feature:literal, ignored) => {
+        #[test]
+        #[ignore = "runs with scripts/test --all"]
+        fn $name() {
+            super::sessions::is_judged_right($file, $feature);
+        }
+    };
+}
+
 mod features;
+mod sessions;
 
 /// The list is made from the files; this writes it again when REDGREEN_TEST_WRITE is set.
 #[test]
@@ -69,50 +88,71 @@ fn list() -> String {
             files.extend(sorted(&language));
         }
     }
-    let mut text = "//! Made from the `.steps` files; `every_feature_is_a_test` says how.\n\n".to_owned();
+    let mut text =
+        "//! Made from the `.steps` files; `every_feature_is_a_test` says how.\n\n".to_owned();
     for file in files {
         let inside = file.strip_prefix(folder()).unwrap().with_extension("").display().to_string();
         for (number, feature) in read(&file).features.iter().enumerate() {
             let name = format!("{inside}_{}", feature.name).to_lowercase();
-            let name: String = name.chars().map(|one| if one.is_ascii_alphanumeric() { one } else { '_' }).collect();
+            let name: String = name
+                .chars()
+                .map(|one| if one.is_ascii_alphanumeric() { one } else { '_' })
+                .collect();
             let ignored = if number < FEATURES_USUAL { "" } else { ", ignored" };
-            writeln!(text, "feature! {{ {name}, {inside:?}, {:?}{ignored} }}", feature.name).unwrap();
+            writeln!(text, "feature! {{ {name}, {inside:?}, {:?}{ignored} }}", feature.name)
+                .unwrap();
+            if sessions::is_played(&inside, number) {
+                let ignored = if sessions::is_usual(&inside, number) { "" } else { ", ignored" };
+                writeln!(
+                    text,
+                    "session! {{ session_{name}, {inside:?}, {:?}{ignored} }}",
+                    feature.name
+                )
+                .unwrap();
+            }
         }
     }
     text
 }
 
 fn sorted(folder: &Path) -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut all: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     all.sort();
     all
 }
 
 /// Judges every step of one feature, on top of the features before it.
 fn is_judged_right(file: &str, feature: &str) {
-    let project = read(&folder().join(format!("{file}.steps")));
-    let language = file.split('/').nth(1).unwrap();
-    let modules = node_modules();
-    let there = match language {
+    if is_there(file) {
+        let project = read(&folder().join(format!("{file}.steps")));
+        let story = stage(file, &project, feature);
+        all_right(&play(&story, project.feature(feature)));
+    }
+}
+
+#[track_caller]
+fn all_right(wrong: &[String]) {
+    assert!(wrong.is_empty(), "{} steps were judged wrongly:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn language(file: &str) -> &str {
+    file.split('/').nth(1).unwrap()
+}
+
+/// Whether the tools of a project's language are installed.
+fn is_there(file: &str) -> bool {
+    match language(file) {
         "python" | "rust" => true,
         "typescript" => {
-            let there = modules.join(".bin/vitest").exists();
+            let there = node_modules().join(".bin/vitest").exists();
             if !there {
                 skipped("vitest is not installed by scripts/test");
             }
             there && is_installed("node")
         }
         program => is_installed(program),
-    };
-    if !there {
-        return;
     }
-    let wrong = play(&project, feature, |root| {
-        if language == "typescript" {
-            symlink(&modules, root.join("node_modules")).unwrap();
-        }
-    });
-    assert!(wrong.is_empty(), "{} steps were judged wrongly:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[derive(Default)]
@@ -146,18 +186,26 @@ fn read(file: &Path) -> Project {
     let mut project = Project::default();
     for line in fs::read_to_string(file).unwrap().lines() {
         let Some(command) = line.strip_prefix("%% ") else {
-            let edit = project.edits().last_mut().unwrap_or_else(|| panic!("belongs to nothing: {line}"));
+            let edit =
+                project.edits().last_mut().unwrap_or_else(|| panic!("belongs to nothing: {line}"));
             writeln!(edit.new.as_mut().unwrap_or(&mut edit.text), "{line}").unwrap();
             continue;
         };
         let (verb, rest) = command.split_once(' ').unwrap_or((command, ""));
         match verb {
             "feature" => {
-                let (name, brief) = rest.split_once(": ").unwrap_or_else(|| panic!("no brief: {line}"));
-                project.features.push(Feature { name: name.to_owned(), brief: brief.to_owned(), steps: Vec::new() });
+                let (name, brief) =
+                    rest.split_once(": ").unwrap_or_else(|| panic!("no brief: {line}"));
+                project.features.push(Feature {
+                    name: name.to_owned(),
+                    brief: brief.to_owned(),
+                    steps: Vec::new(),
+                });
             }
             "red" | "green" | "refactor" | "commit" => {
-                let stopped = rest.split_once(' ').map(|(verdict, code)| (verdict.to_owned(), code.to_owned()));
+                let stopped = rest
+                    .split_once(' ')
+                    .map(|(verdict, code)| (verdict.to_owned(), code.to_owned()));
                 let step = Step { phase: verb.to_owned(), stopped, edits: Vec::new() };
                 project.features.last_mut().unwrap().steps.push(step);
             }
@@ -173,6 +221,14 @@ fn read(file: &Path) -> Project {
 }
 
 impl Project {
+    #[track_caller]
+    fn feature(&self, name: &str) -> &Feature {
+        self.features
+            .iter()
+            .find(|feature| feature.name == name)
+            .unwrap_or_else(|| panic!("no feature {name}"))
+    }
+
     fn edits(&mut self) -> &mut Vec<Edit> {
         match self.features.last_mut() {
             Some(feature) => &mut feature.steps.last_mut().unwrap().edits,
@@ -181,21 +237,26 @@ impl Project {
     }
 }
 
-/// Commits what was accepted of the features before, then commits and judges each step of this one; tells what was
-/// judged wrongly.
-fn play(project: &Project, wanted: &str, prepare: impl Fn(&Path)) -> Vec<String> {
+/// A repository with what was accepted of the features before this one, committed.
+fn stage(file: &str, project: &Project, wanted: &str) -> Story {
     let story = Story::bare_folder();
     story.git("init -q -b main");
     story.git("config user.name Ada");
     story.git("config user.email ada@example.com");
-    prepare(&story.root);
+    if language(file) == "typescript" {
+        symlink(node_modules(), story.root.join("node_modules")).unwrap();
+    }
     apply(&story.root, &project.base);
-    let at = project.features.iter().position(|feature| feature.name == wanted);
-    let (before, from) = project.features.split_at(at.unwrap_or_else(|| panic!("no feature {wanted}")));
-    let accepted = before.iter().flat_map(|feature| &feature.steps).filter(|step| step.stopped.is_none());
+    let before = project.features.iter().take_while(|feature| feature.name != wanted);
+    let accepted = before.flat_map(|feature| &feature.steps).filter(|step| step.stopped.is_none());
     accepted.for_each(|step| apply(&story.root, &step.edits));
-    let mut base = story.commit("base");
-    let feature = from.first().unwrap();
+    story.commit("base");
+    story
+}
+
+/// Commits and judges each step of a feature; tells what was judged wrongly.
+fn play(story: &Story, feature: &Feature) -> Vec<String> {
+    let mut base = story.git("rev-parse HEAD");
     let mut wrong = Vec::new();
     for step in &feature.steps {
         apply(&story.root, &step.edits);
@@ -206,7 +267,7 @@ fn play(project: &Project, wanted: &str, prepare: impl Fn(&Path)) -> Vec<String>
             story.git(&format!("checkout -q -B main {accepted}"));
         }
         if step.phase != "commit" {
-            wrong.extend(judge(&story, feature, step, &accepted, &head));
+            wrong.extend(judge(story, feature, step, &accepted, &head));
         }
     }
     wrong
@@ -215,7 +276,8 @@ fn play(project: &Project, wanted: &str, prepare: impl Fn(&Path)) -> Vec<String>
 /// What is wrong about the verdict on one step.
 fn judge(story: &Story, feature: &Feature, step: &Step, base: &str, head: &str) -> Option<String> {
     let started = Instant::now();
-    let arguments = ["judge", &step.phase, "--base", base, "--head", head, "--brief", &feature.brief, "--json"];
+    let arguments =
+        ["judge", &step.phase, "--base", base, "--head", head, "--brief", &feature.brief, "--json"];
     let mut command = story.command(env!("CARGO_BIN_EXE_redgreen"));
     let said = Said::of(&arguments.join(" "), &command.args(arguments).output().unwrap());
     let (verdict, codes, why) = match serde_json::from_str::<serde_json::Value>(&said.stdout) {
@@ -242,7 +304,8 @@ fn judge(story: &Story, feature: &Feature, step: &Step, base: &str, head: &str) 
 fn apply(root: &Path, edits: &[Edit]) {
     for edit in edits {
         let path = root.join(&edit.path);
-        let known = || fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", edit.path));
+        let known =
+            || fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", edit.path));
         let text = match (edit.verb.as_str(), &edit.new) {
             ("write", None) => whole(&edit.text),
             ("append", None) => format!("{}\n{}\n", known(), edit.text.trim_end()),

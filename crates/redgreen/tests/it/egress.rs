@@ -1,5 +1,5 @@
-//! The network and the sockets of a sandbox, by every means that this machine allows: what is allowed by name works,
-//! everything else does not. Nothing here talks to anything but loopback.
+//! The network and the sockets of a sandbox, by every means that this machine allows: what is
+//! allowed by name works, everything else does not. Nothing here talks to anything but loopback.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -53,7 +53,11 @@ fn serve(listener: TcpListener, words: &'static str) -> u16 {
             // A tunnel has nothing to ask, and what is asked does not matter.
             let _heard = client.read(&mut asked).unwrap_or(0);
             let length = words.len();
-            write!(client, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{words}").ok();
+            write!(
+                client,
+                "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{words}"
+            )
+            .ok();
         }
     });
     port
@@ -78,7 +82,8 @@ impl<'a> Place<'a> {
         let allowed = AllowList::new(allowed.iter().map(|entry| Entry::parse(entry).unwrap()));
         let tunnels = allowed.loopback().cloned().collect();
         let rules = Rules { allowed, upstream };
-        let proxy = Proxy::start(sandbox.outlet().unwrap(), rules, &folder.path().join("log")).unwrap();
+        let proxy =
+            Proxy::start(sandbox.outlet().unwrap(), rules, &folder.path().join("log")).unwrap();
         let fence = Fence {
             writable: vec![folder.path().join("in")],
             shown: vec![folder.path().to_owned()],
@@ -97,8 +102,10 @@ impl<'a> Place<'a> {
     }
 
     fn run(&self, line: &str) -> (bool, String) {
-        let program = Program::shell(line).cwd(self.folder.path().join("in")).env_clear().env("PATH", PATH);
-        let output = self.sandbox.run(&program, &self.fence, LIMITS, &Stop::default()).unwrap().output;
+        let program =
+            Program::shell(line).cwd(self.folder.path().join("in")).env_clear().env("PATH", PATH);
+        let output =
+            self.sandbox.run(&program, &self.fence, LIMITS, &Stop::default()).unwrap().output;
         (output.success(), format!("{}{}", output.stdout_text(), output.stderr_text()))
     }
 
@@ -140,17 +147,34 @@ fn held_an_allowed_host_is_reached_and_another_refused_and_both_are_logged() {
         let got = place.ask(&format!("localhost:{good}"));
         assert!(got.starts_with("HTTP/1.1 200") && got.contains("the model"), "{by:?}: {got}");
         let got = place.ask(&format!("localhost:{bad}"));
-        assert!(got.starts_with("HTTP/1.1 403") && got.contains("agent.allow-hosts"), "{by:?}: {got}");
+        assert!(
+            got.starts_with("HTTP/1.1 403") && got.contains("agent.allow-hosts"),
+            "{by:?}: {got}"
+        );
         let got = place.ask("metadata.invalid:443");
         assert!(got.starts_with("HTTP/1.1 403"), "{by:?}: {got}");
         // Names of one machine are not one: only what is configured counts.
         let got = place.ask(&format!("127.0.0.1:{good}"));
         assert!(got.starts_with("HTTP/1.1 403"), "{by:?}: {got}");
-        let refused: Vec<String> = place.proxy.refusals().iter().map(|one| one.target.to_string()).collect();
-        assert_eq!(refused, [format!("localhost:{bad}"), "metadata.invalid:443".into(), format!("127.0.0.1:{good}")]);
+        let refused: Vec<String> =
+            place.proxy.refusals().iter().map(|one| one.target.to_string()).collect();
+        assert_eq!(
+            refused,
+            [
+                format!("localhost:{bad}"),
+                "metadata.invalid:443".into(),
+                format!("127.0.0.1:{good}")
+            ]
+        );
         let log = place.log();
-        let line = log.lines().find(|line| line.contains("\"allowed\"")).unwrap_or_else(|| panic!("{log}"));
-        assert!(line.contains("\"host\":\"localhost\"") && !line.contains("\"bytesReceived\":0"), "{line}");
+        let line = log
+            .lines()
+            .find(|line| line.contains("\"allowed\""))
+            .unwrap_or_else(|| panic!("{log}"));
+        assert!(
+            line.contains("\"host\":\"localhost\"") && !line.contains("\"bytesReceived\":0"),
+            "{line}"
+        );
         assert_eq!(log.matches("\"refused\"").count(), 3, "{log}");
     });
 }
@@ -165,7 +189,10 @@ fn held_a_name_that_leads_to_a_private_address_is_refused_unless_its_port_is_con
         // It is allowed by name on the usual ports, and leads to this machine.
         let place = Place::new(sandbox, &["localhost".to_owned()]);
         let got = place.ask("localhost:443");
-        assert!(got.starts_with("HTTP/1.1 403") && got.contains("private address"), "{by:?}: {got}");
+        assert!(
+            got.starts_with("HTTP/1.1 403") && got.contains("private address"),
+            "{by:?}: {got}"
+        );
     });
 }
 
@@ -180,14 +207,19 @@ fn held_plain_requests_and_services_of_this_machine_are_reached_too() {
         let place = Place::new(sandbox, &[format!("127.0.0.1:{port}")]);
         let open = "import sys, urllib.request\nprint(urllib.request.urlopen(sys.argv[1], timeout=10).read().decode())";
         let url = format!("http://127.0.0.1:{port}/v1");
-        let proxied = format!("import os\nos.environ['http_proxy'] = 'http://127.0.0.1:{}'\n{open}", place.port());
+        let proxied = format!(
+            "import os\nos.environ['http_proxy'] = 'http://127.0.0.1:{}'\n{open}",
+            place.port()
+        );
         assert_eq!(place.python(&proxied, &url).1.trim(), "the model", "{by:?}");
-        // Without a proxy: a program that does not know it still finds the service where it is configured.
+        // Without a proxy: a program that does not know it still finds the service where it is
+        // configured.
         assert_eq!(place.python(open, &url).1.trim(), "the model", "{by:?}");
     });
 }
 
-/// Each way is tried without a sandbox first, where it leads to a server: none is closed by a mistake in it.
+/// Each way is tried without a sandbox first, where it leads to a server: none is closed by a
+/// mistake in it.
 #[test]
 fn held_nothing_is_reached_around_the_proxy() {
     const TRIES: &str = r#"
@@ -234,9 +266,15 @@ except OSError:
     let outside = Program::shell(&format!("{PYTHON} code.py {words}")).cwd(beside.path());
     let outside = outside.output(LIMITS, &Stop::default()).unwrap().stdout_text();
     for way in ["tcp", "another-address", "early"] {
-        assert!(outside.contains(&format!("REACHED {way}\n")), "{way} is there without a sandbox: {outside}");
+        assert!(
+            outside.contains(&format!("REACHED {way}\n")),
+            "{way} is there without a sandbox: {outside}"
+        );
     }
-    for way in ["multipath", "ipv6", "ipv4-in-ipv6"].iter().filter(|way| !outside.contains(&format!("{way}\n"))) {
+    for way in ["multipath", "ipv6", "ipv4-in-ipv6"]
+        .iter()
+        .filter(|way| !outside.contains(&format!("{way}\n")))
+    {
         skipped(&format!("this machine does not have {way}"));
     }
     assert!(udp.recv(&mut [0; 9]).is_ok(), "a datagram arrives without a sandbox");
@@ -275,38 +313,47 @@ print("paired", b.recv(1).decode())
     each(FENCES, |sandbox| {
         let by = sandbox.by();
         let place = Place::new(sandbox, &["example.com".to_owned()]);
-        let mut paths = vec![place.folder.path().join("beside.sock"), place.folder.path().join("in/own.sock")];
+        let mut paths =
+            vec![place.folder.path().join("beside.sock"), place.folder.path().join("in/own.sock")];
         for folder in ["/tmp", "/var/tmp", "/run", "/run/user/0", "/dev/shm"] {
             paths.push(PathBuf::from(folder).join(format!("{name}-{}.sock", by as u8)));
         }
-        let bound: Vec<_> = paths.iter().filter_map(|path| Some((path, UnixListener::bind(path).ok()?))).collect();
+        let bound: Vec<_> =
+            paths.iter().filter_map(|path| Some((path, UnixListener::bind(path).ok()?))).collect();
         let words: Vec<String> = bound.iter().map(|(path, _)| path.display().to_string()).collect();
         assert!(words.len() >= 4, "{words:?}");
         let asked = format!("@{name} {}", words.join(" "));
         let (_, said) = place.python(TRY, &asked);
-        let outside = Program::shell(&format!("{PYTHON} code.py {asked}")).cwd(place.folder.path().join("in"));
+        let outside = Program::shell(&format!("{PYTHON} code.py {asked}"))
+            .cwd(place.folder.path().join("in"));
         let outside = outside.output(LIMITS, &Stop::default()).unwrap().stdout_text();
-        assert_eq!(outside.matches("REACHED").count(), words.len() + 1, "without a sandbox they are there: {outside}");
+        assert_eq!(
+            outside.matches("REACHED").count(),
+            words.len() + 1,
+            "without a sandbox they are there: {outside}"
+        );
         bound.iter().for_each(|(path, _)| fs::remove_file(path).unwrap());
         assert_eq!(place.sandbox.held(&place.fence).sockets, Grip::Firm, "{by:?}");
         assert_eq!(said, "paired x\n", "{by:?}");
     });
 }
 
-/// Where the network is open by choice, abstract sockets are still closed, as far as the kernel can.
+/// Where the network is open by choice, abstract sockets are still closed, as far as the kernel
+/// can.
 #[test]
 fn held_abstract_sockets_are_closed_in_an_open_network() {
-    const TRY: &str = "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect('\\0' + sys.argv[1])";
+    const TRY: &str =
+        "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect('\\0' + sys.argv[1])";
     if !has_python() {
         return;
     }
     let name = format!("redgreen-open-{}", std::process::id());
-    let _abstract = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    let _abstract =
+        UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
     each(FENCES, |sandbox| {
         let mut place = Place::new(sandbox, &["example.com".to_owned()]);
         place.fence = Fence { network: Network::Full, outlet: None, ..place.fence };
-        let is_told =
-            |grip| matches!(grip, Grip::Loose(words) if words == "abstract ones of this machine can be reached");
+        let is_told = |grip| matches!(grip, Grip::Loose(words) if words == "abstract sockets of this machine are reachable");
         let expected = is_told(sandbox.held(&place.fence).sockets);
         assert_eq!(place.python(TRY, &name).0, expected, "{:?}", sandbox.by());
     });
@@ -314,12 +361,14 @@ fn held_abstract_sockets_are_closed_in_an_open_network() {
 
 #[test]
 fn held_tests_reach_no_abstract_socket_either() {
-    const TRY: &str = "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect('\\0' + sys.argv[1])";
+    const TRY: &str =
+        "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ns.connect('\\0' + sys.argv[1])";
     if !has_python() {
         return;
     }
     let name = format!("redgreen-tests-{}", std::process::id());
-    let _abstract = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    let _abstract =
+        UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
     each(FENCES, |sandbox| {
         let mut place = Place::new(sandbox, &["example.com".to_owned()]);
         place.fence = Fence { outlet: None, ..place.fence };
@@ -330,7 +379,8 @@ fn held_tests_reach_no_abstract_socket_either() {
 #[test]
 fn held_more_processes_than_allowed_are_ended() {
     // A branch of processes, not a bomb: it ends by itself where nothing holds it.
-    const BRANCHES: &str = "i=0; while [ $i -lt 400 ]; do sleep 5 & i=$((i+1)); done; wait; echo all";
+    const BRANCHES: &str =
+        "i=0; while [ $i -lt 400 ]; do sleep 5 & i=$((i+1)); done; wait; echo all";
     each(&Means::ALL, |sandbox| {
         let folder = folder();
         let shown = vec![folder.path().to_owned()];
@@ -341,7 +391,11 @@ fn held_more_processes_than_allowed_are_ended() {
         };
         let output = run(BRANCHES);
         assert!(!output.success() || !output.stdout_text().contains("all"), "{:?}", sandbox.by());
-        assert!(run("for i in 1 2 3 4 5 6 7 8; do sleep 0.5 & done; wait").success(), "{:?}", sandbox.by());
+        assert!(
+            run("for i in 1 2 3 4 5 6 7 8; do sleep 0.5 & done; wait").success(),
+            "{:?}",
+            sandbox.by()
+        );
     });
 }
 
@@ -451,9 +505,11 @@ fn probing(settings: &str, url: &str, words: &str) -> Story {
 /// What the agent said, and everything in the run's folder about its network.
 fn told(story: &Story) -> (String, String) {
     let said = fs::read_to_string(story.place("home/.probe/said")).unwrap();
-    let runs = fs::read_dir(story.root.join(".git/redgreen/runs")).unwrap().map(|run| run.unwrap().path());
+    let runs =
+        fs::read_dir(story.root.join(".git/redgreen/runs")).unwrap().map(|run| run.unwrap().path());
     let turns = runs.flat_map(|run| fs::read_dir(run.join("turns")).unwrap());
-    let logs = turns.filter_map(|turn| fs::read_to_string(turn.unwrap().path().join("network.jsonl")).ok());
+    let logs = turns
+        .filter_map(|turn| fs::read_to_string(turn.unwrap().path().join("network.jsonl")).ok());
     (said, logs.collect())
 }
 
@@ -468,10 +524,17 @@ fn an_agents_program_reaches_its_model_and_what_is_allowed_and_the_user_learns_o
     let run = story.redgreen("run \"a calculator\"");
     assert!(run.stderr.contains("no connection to evil.example:443"), "{}", run.stderr);
     assert!(run.stderr.contains("add \"evil.example:443\" to agent.allow-hosts"), "{}", run.stderr);
-    assert!(run.stderr.contains("their model's hosts and package registries only"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("they connect only to their model's hosts and package registries"),
+        "{}",
+        run.stderr
+    );
     let (said, log) = told(&story);
     assert_eq!(said, "reached model\nreached allowed\nmissed evil\nmissed direct\nmissed socket\n");
-    assert!(log.contains("\"host\":\"evil.example\",\"port\":443,\"outcome\":\"refused\""), "{log}");
+    assert!(
+        log.contains("\"host\":\"evil.example\",\"port\":443,\"outcome\":\"refused\""),
+        "{log}"
+    );
     let shown = story.redgreen("agents").exits(0);
     assert!(shown.stdout.contains(&format!("model hosts: 127.0.0.1:{good}")), "{}", shown.stdout);
     assert!(shown.stdout.contains("package registries"), "{}", shown.stdout);
@@ -482,8 +545,13 @@ fn an_agents_program_reaches_its_model_and_what_is_allowed_and_the_user_learns_o
 fn registries_are_out_of_reach_where_the_network_is_for_the_model_alone() {
     for (setting, reached) in [("", "reached"), ("network = \"model\"", "missed")] {
         let (good, registry) = (server("the model"), server("packages"));
-        let story = probing(setting, &format!("http://127.0.0.1:{good}"), &format!("{good} {registry} /nowhere"));
-        fs::write(story.place("home/.npmrc"), format!("registry=http://127.0.0.1:{registry}/\n")).unwrap();
+        let story = probing(
+            setting,
+            &format!("http://127.0.0.1:{good}"),
+            &format!("{good} {registry} /nowhere"),
+        );
+        fs::write(story.place("home/.npmrc"), format!("registry=http://127.0.0.1:{registry}/\n"))
+            .unwrap();
         story.redgreen("run \"a calculator\"");
         let (said, _) = told(&story);
         let rest = "missed evil\n";
@@ -502,7 +570,10 @@ fn an_open_network_is_a_choice_and_said() {
     let run = story.redgreen("run \"a calculator\"");
     assert!(run.stderr.contains("agents' network is open (agent.network)"), "{}", run.stderr);
     let (said, log) = told(&story);
-    assert_eq!(said, "reached model\nreached allowed\nmissed evil\nreached direct\nmissed socket\n");
+    assert_eq!(
+        said,
+        "reached model\nreached allowed\nmissed evil\nreached direct\nmissed socket\n"
+    );
     assert_eq!(log, "");
 }
 

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 const INPUT_TIME_MAX: Duration = Duration::from_secs(20);
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut all: Vec<PathBuf> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     all.sort();
     all
 }
@@ -30,15 +31,23 @@ fn every_seed_is_read_without_a_panic_and_in_time() {
             // Whole, and cut off in the middle as a program that was killed leaves it.
             input(&bytes);
             input(bytes.get(..bytes.len() / 2).unwrap());
-            assert!(started.elapsed() < INPUT_TIME_MAX, "{}: {:?}", path.display(), started.elapsed());
+            assert!(
+                started.elapsed() < INPUT_TIME_MAX,
+                "{}: {:?}",
+                path.display(),
+                started.elapsed()
+            );
         }
     }
 }
 
 #[test]
 fn every_target_has_seeds_and_every_folder_of_seeds_a_target() {
-    let folders: BTreeSet<String> =
-        entries(&seeds()).iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect();
-    let names: BTreeSet<String> = targets::TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let folders: BTreeSet<String> = entries(&seeds())
+        .iter()
+        .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    let names: BTreeSet<String> =
+        targets::TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(folders, names);
 }

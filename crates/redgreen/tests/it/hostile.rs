@@ -1,6 +1,7 @@
-//! Hostile repositories: notes, refs, records, settings and files that somebody else wrote, to have redgreen do something to
-//! a person who only looks. In each of them the verbs are run, and after each verb everything that is not redgreen's own is
-//! compared byte for byte, no planted command has run, and nothing on the screen but plain text.
+//! Hostile repositories: notes, refs, records, settings and files that somebody else wrote, to have
+//! redgreen do something to a person who only looks. In each of them the verbs are run, and after
+//! each verb everything that is not redgreen's own is compared byte for byte, no planted command
+//! has run, and nothing on the screen but plain text.
 
 mod files;
 mod notes;
@@ -51,6 +52,12 @@ const READING: &[&str] = &[
     "session status --json",
     "watch",
     "watch k3x9 --json",
+    "ui --page /",
+    "ui --page /runs/k3x9",
+    "ui --page /runs/k3x9?view=cycle-1&layout=split",
+    "ui --page /runs/k3x9/turns/1",
+    "queue",
+    "fleet",
     "hook claude",
     "hook git pre-commit",
     "mcp",
@@ -59,6 +66,7 @@ const READING: &[&str] = &[
 const WRITING: &[&str] = &[
     "say k3x9 hello",
     "plan k3x9",
+    "pause k3x9",
     "reject k3x9 wrong",
     "resume --script @quick.toml",
     "resume k3x9 --script @quick.toml",
@@ -84,7 +92,8 @@ const WRITING: &[&str] = &[
     "status",
     "history",
 ];
-/// Verbs that look at the project's files, and run its tests. They take seconds, so only some repositories get them.
+/// Verbs that look at the project's files, and run its tests. They take seconds, so only some
+/// repositories get them.
 const RUNNING: &[&str] = &[
     "doctor",
     "test --timeout 20",
@@ -98,6 +107,9 @@ const RUNNING: &[&str] = &[
 /// Verbs that look at files and run nothing.
 const LOOKING: &[&str] = &[
     "agents",
+    "submit --spec spec.json",
+    "cancel k3x9",
+    "work --until-empty",
     "init",
     "context --script @quick.toml calc.py",
     "brief spec.json",
@@ -136,7 +148,8 @@ enum Entry {
     Other,
 }
 
-/// A test for each repository: its name, and how it is made. `with` adds verbs to those that every repository gets.
+/// A test for each repository: its name, and how it is made. `with` adds verbs to those that every
+/// repository gets.
 macro_rules! hostile {
     ($($(#[$doc:meta])* $name:ident $(with $verbs:expr)? => $make:expr;)*) => {
         pub(super) const REPOSITORIES: &[&str] = &[$(stringify!($name)),*];
@@ -171,8 +184,13 @@ fn survives(make: impl Fn(&Clone), more: &[&str]) {
 #[test]
 fn there_are_as_many_hostile_repositories_as_were_promised() {
     const PROMISED: usize = 40;
-    let all =
-        [files::REPOSITORIES, notes::REPOSITORIES, records::REPOSITORIES, refs::REPOSITORIES, settings::REPOSITORIES];
+    let all = [
+        files::REPOSITORIES,
+        notes::REPOSITORIES,
+        records::REPOSITORIES,
+        refs::REPOSITORIES,
+        settings::REPOSITORIES,
+    ];
     assert!(all.concat().len() >= PROMISED);
 }
 
@@ -181,12 +199,17 @@ fn there_are_as_many_hostile_repositories_as_were_promised() {
 fn every_verb_is_among_those_that_are_run() {
     let clone = Clone::new();
     let help = String::from_utf8(clone.redgreen("--help").stdout).unwrap();
-    let commands = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap();
-    let verb = |line: &str| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')).map(first_word);
+    let commands =
+        help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap();
+    let verb =
+        |line: &str| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')).map(first_word);
     let verbs: Vec<String> = commands.lines().filter_map(verb).collect();
     assert!(verbs.len() > 20, "{verbs:?}");
-    let run: Vec<String> =
-        [READING, WRITING, RUNNING, LOOKING, ELSEWHERE].concat().into_iter().map(first_word).collect();
+    let run: Vec<String> = [READING, WRITING, RUNNING, LOOKING, ELSEWHERE]
+        .concat()
+        .into_iter()
+        .map(first_word)
+        .collect();
     let missing: Vec<&String> = verbs.iter().filter(|verb| !run.contains(verb)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
@@ -261,11 +284,20 @@ impl Clone {
     fn git_with(&self, args: &[&str], stdin: &[u8]) -> String {
         use std::io::Write;
         let mut command = self.program("git");
-        let mut child =
-            command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         child.stdin.take().unwrap().write_all(stdin).unwrap();
         let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
@@ -301,7 +333,8 @@ impl Clone {
         })
     }
 
-    /// A folder with records of the run, as redgreen would have left them, with these lines in the journal.
+    /// A folder with records of the run, as redgreen would have left them, with these lines in the
+    /// journal.
     fn journal(&self, lines: &[Value]) -> &Self {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         self.raw_journal(text)
@@ -366,7 +399,14 @@ impl Clone {
         // A verb that waits for ever is ended, and its exit code is 124.
         let mut command = self.program("timeout");
         // What reads without an end runs out of memory instead of the machine.
-        command.args(["--kill-after=10", SECONDS_MAX, "sh", "-c", "ulimit -v 4000000; exec \"$@\"", "limited"]);
+        command.args([
+            "--kill-after=10",
+            SECONDS_MAX,
+            "sh",
+            "-c",
+            "ulimit -v 4000000; exec \"$@\"",
+            "limited",
+        ]);
         if let Some(user) = self.user {
             command.args(["setpriv", "--reuid", user, "--clear-groups"]);
         }
@@ -376,10 +416,16 @@ impl Clone {
             None => word.to_owned(),
         };
         // Variables come first, as in a shell.
-        let variable = |word: &&str| word.split_once('=').is_some_and(|(name, _)| name.chars().all(is_of_a_variable));
+        let variable = |word: &&str| {
+            word.split_once('=').is_some_and(|(name, _)| name.chars().all(is_of_a_variable))
+        };
         let words: Vec<&str> = line.split(' ').collect();
         let (set, words) = words.split_at(words.iter().take_while(|word| variable(word)).count());
-        command.envs(set.iter().filter_map(|word| word.split_once('=')).map(|(name, value)| (name, place(value))));
+        command.envs(
+            set.iter()
+                .filter_map(|word| word.split_once('='))
+                .map(|(name, value)| (name, place(value))),
+        );
         command.args(words.iter().map(|word| place(word)));
         command.output().unwrap()
     }
@@ -388,10 +434,12 @@ impl Clone {
     #[track_caller]
     fn check(&self, line: &str) {
         let output = self.redgreen(line);
-        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let (out, err) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let code = output.status.code();
         // `watch` ends like the run that it watches, which may have been interrupted.
-        let is_known = matches!(code, Some(0..=6)) || (line.starts_with("watch") && code == Some(130));
+        let is_known =
+            matches!(code, Some(0..=6)) || (line.starts_with("watch") && code == Some(130));
         assert!(is_known, "redgreen {line} ended with {:?}:\n{out}\n{err}", output.status);
         assert!(!err.contains("Usage: redgreen"), "redgreen {line} is not understood:\n{err}");
         let odd = |letter: char| letter.is_control() && letter != '\n' && letter != '\t';
@@ -457,7 +505,8 @@ fn is_own(path: &Path) -> bool {
         "repo/.git/refs/notes",
         "repo/.git/logs/refs/notes",
     ];
-    const PARENTS: &[&str] = &["repo/.git/logs/refs", "repo/.git/logs/refs/heads", "repo/.git/refs/worktree"];
+    const PARENTS: &[&str] =
+        &["repo/.git/logs/refs", "repo/.git/logs/refs/heads", "repo/.git/refs/worktree"];
     // `redgreen test` runs the tests in the checkout, and they leave what they always leave.
     let litter = |part: &str| part == ".pytest_cache" || part == "__pycache__";
     if path.iter().any(|part| litter(&part.to_string_lossy())) {
@@ -466,14 +515,19 @@ fn is_own(path: &Path) -> bool {
     OWN.iter().any(|own| path.starts_with(own)) || PARENTS.contains(&path.to_str().unwrap_or(""))
 }
 
-/// A repository of a person's: two commits on `main`, of which nobody else has the second, work that is not committed, a
-/// stash, a tag, a hook, and the branch of a run. It is made once and copied.
+/// A repository of a person's: two commits on `main`, of which nobody else has the second, work
+/// that is not committed, a stash, a tag, a hook, and the branch of a run. It is made once and
+/// copied.
 fn template() -> &'static Path {
     static MADE: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
     let (_, path) = MADE.get_or_init(|| {
         let story = Story::new();
         story.file("calc.py", "def add(a, b):\n    return a + b\n");
-        story.file("test_calc.py", "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n");
+        story.file(
+            "test_calc.py",
+            "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    \
+             def test_add(self):\n        assert add(1, 2) == 3\n",
+        );
         story.commit("mine, not pushed");
         story.git("tag v1");
         let tree = story.git("rev-parse main~1^{tree}");

@@ -1,5 +1,5 @@
-//! The kata of the demo does what its notes claim: every turn is played in order, and cargo's own tests say how
-//! it went.
+//! The kata of the demo does what its notes claim: every turn is played in order, and cargo's own
+//! tests say how it went.
 
 use std::fs;
 use std::path::Path;
@@ -17,11 +17,11 @@ const MINUTE: Duration = Duration::from_secs(60);
 const OUTPUT_BYTES_MAX: usize = 1 << 20;
 
 const FILES: [(&str, &str); 5] = [
-    ("Cargo.toml", include_str!("../../demo/Cargo.toml")),
-    (".gitignore", include_str!("../../demo/.gitignore")),
-    ("src/lib.rs", include_str!("../../demo/src/lib.rs")),
-    ("tests/numerals.rs", include_str!("../../demo/tests/numerals.rs")),
-    ("kata.toml", include_str!("../../demo/kata.toml")),
+    ("Cargo.toml", include_str!("../../demo/rust/manifest.toml")),
+    (".gitignore", include_str!("../../demo/rust/ignore")),
+    ("src/lib.rs", include_str!("../../demo/rust/src/lib.rs")),
+    ("tests/numerals.rs", include_str!("../../demo/rust/tests/numerals.rs")),
+    ("kata.toml", include_str!("../../demo/rust/kata.toml")),
 ];
 
 #[test]
@@ -147,6 +147,7 @@ fn assignment(role: Role, turn: u32) -> Assignment {
         cycle: 1,
         turn,
         attempt: 1,
+        candidate: None,
         request: "Convert numbers to Roman numerals".to_owned(),
         brief: None,
         current: None,

@@ -1,8 +1,10 @@
-//! Secrets are planted all over a machine, and agents and tests try to read and send each of them: none may arrive.
+//! Secrets are planted all over a machine, and agents and tests try to read and send each of them:
+//! none may arrive.
 //!
-//! Every secret is a row of [`PLANTED`]; to add one, add a row. A row is planted by [`plant`] and looked for by one shell
-//! script, which the built-in agent runs with Bash, an agent of a project's own runs as its program, and test code runs in
-//! the clean room. Without a fence the same script finds every row, so that no row is kept safe by a mistake in it.
+//! Every secret is a row of [`PLANTED`]; to add one, add a row. A row is planted by [`plant`] and
+//! looked for by one shell script, which the built-in agent runs with Bash, an agent of a project's
+//! own runs as its program, and test code runs in the clean room. Without a fence the same script
+//! finds every row, so that no row is kept safe by a mistake in it.
 
 use std::ffi::OsString;
 use std::fs;
@@ -43,7 +45,10 @@ enum At {
     Variable(&'static str),
 }
 
-use At::{Beside, Branch, Checkout, GitConfig, GitFolder, History, Home, Machine, Stash, Tracked, Variable};
+use At::{
+    Beside, Branch, Checkout, GitConfig, GitFolder, History, Home, Machine, Stash, Tracked,
+    Variable,
+};
 
 const PLANTED: &[At] = &[
     Tracked("secrets.yaml"),
@@ -131,7 +136,7 @@ fn secret(at: &At) -> String {
 
 /// A project with all that is planted around it.
 fn plant() -> Story {
-    let story = Story::new();
+    let story = Story::pytest();
     let home = story.place("home");
     let cargo = home.join(".cargo").display().to_string();
     let mut story = story.env("CARGO_HOME", &cargo);
@@ -180,7 +185,11 @@ fn plant() -> Story {
             Checkout(path) => put(&story.root.join(path), &value),
             GitFolder(path) => put(&story.root.join(".git").join(path), &value),
             GitConfig(key, text) => {
-                let set = story.command("git").args(["config", key, &text.replace("{}", &value)]).output().unwrap();
+                let set = story
+                    .command("git")
+                    .args(["config", key, &text.replace("{}", &value)])
+                    .output()
+                    .unwrap();
                 assert!(set.status.success(), "{key}");
             }
             Home(path) => put(&home.join(path), &value),
@@ -197,7 +206,9 @@ fn plant() -> Story {
 fn probe(story: &Story) -> String {
     let quoted = |path: PathBuf| format!("'{}'", path.display());
     let files = PLANTED.iter().filter_map(|at| match at {
-        Tracked(path) | Checkout(path) => Some(format!("{} '{path}'", quoted(story.root.join(path)))),
+        Tracked(path) | Checkout(path) => {
+            Some(format!("{} '{path}'", quoted(story.root.join(path))))
+        }
         GitFolder(path) => Some(quoted(story.root.join(".git").join(path))),
         Home(path) => Some(quoted(story.place("home").join(path))),
         Beside(path) => Some(quoted(story.place(path))),
@@ -220,7 +231,8 @@ fn probe(story: &Story) -> String {
 #[track_caller]
 fn clean(what: &str, bytes: &[u8], is_open: &dyn Fn(&At) -> bool) {
     let text = String::from_utf8_lossy(bytes);
-    let arrived: Vec<&At> = PLANTED.iter().filter(|at| !is_open(at) && text.contains(&secret(at))).collect();
+    let arrived: Vec<&At> =
+        PLANTED.iter().filter(|at| !is_open(at) && text.contains(&secret(at))).collect();
     assert!(arrived.is_empty(), "{what}: {arrived:?}");
 }
 
@@ -239,7 +251,10 @@ fn clean_records(what: &str, story: &Story, is_open: &dyn Fn(&At) -> bool) {
     }
     let refs = "for-each-ref --format=%(objectname) refs/heads/redgreen refs/redgreen refs/notes";
     for commit in story.git(refs).lines() {
-        let is_project = story.git(&format!("ls-tree --name-only {commit}")).lines().any(|name| name == "README.md");
+        let is_project = story
+            .git(&format!("ls-tree --name-only {commit}"))
+            .lines()
+            .any(|name| name == "README.md");
         let words = if is_project { ["diff", "main"] } else { ["log", "-p"] };
         let shown = story.command("git").args(words).arg(commit).output().unwrap().stdout;
         clean(&format!("{what}: {commit}"), &shown, is_open);
@@ -271,7 +286,9 @@ fn behind(means: Means) -> Option<Vec<OsString>> {
     if usual == means {
         return Some(Vec::new());
     }
-    alone(means).map_err(|error| skipped(&format!("leaks behind {}: {error:#}", means.as_str()))).ok()
+    alone(means)
+        .map_err(|error| skipped(&format!("leaks behind {}: {error:#}", means.as_str())))
+        .ok()
 }
 
 /// `redgreen run …` with words before it.
@@ -283,7 +300,15 @@ fn run(story: &Story, before: &[OsString], args: &[&str]) -> Said {
     let said = Said::of(&args.join(" "), &command.output().unwrap());
     // Git refuses to look at what belongs to somebody else, and the checks that follow ask it.
     if rustix::process::getuid().is_root() {
-        assert!(story.command("chown").args(["-R", "0:0"]).arg(story.place("")).status().unwrap().success());
+        assert!(
+            story
+                .command("chown")
+                .args(["-R", "0:0"])
+                .arg(story.place(""))
+                .status()
+                .unwrap()
+                .success()
+        );
     }
     said
 }
@@ -300,7 +325,10 @@ fn without_a_fence_every_secret_is_found() {
     assert!(found.contains(CANARY), "{found}");
     for at in PLANTED {
         let is_there = !matches!(at, Machine(path) if !Path::new(path).exists());
-        assert!(!is_there || found.contains(&secret(at)), "{at:?} is not found by the probe:\n{found}");
+        assert!(
+            !is_there || found.contains(&secret(at)),
+            "{at:?} is not found by the probe:\n{found}"
+        );
     }
     assert!(PLANTED.len() >= 30);
 }
@@ -314,21 +342,30 @@ fn curious(probe: String) -> impl Fn(&Seen) -> Turn + Send + Sync {
                 Tracked(path) | Checkout(path) => Some(json!({ "file_path": path })),
                 _ => None,
             })
-            .fold(Turn::call("Bash", json!({ "command": probe })), |turn, path| turn.and_call("Read", path))
+            .fold(Turn::call("Bash", json!({ "command": probe })), |turn, path| {
+                turn.and_call("Read", path)
+            })
             .and_call("Grep", json!({ "pattern": "planted" }))
             .and_call("Glob", json!({ "pattern": "**/*" }))
             .and_call("Write", json!({ "file_path": "test_spy.py", "content": spy(&probe) }))
             .and_call("RunTests", json!({}))
-            .and_call("Bash", json!({ "command": "rm test_spy.py; git --no-pager diff; git status --short" })),
+            .and_call(
+                "Bash",
+                json!({ "command": "rm test_spy.py; git --no-pager diff; git status --short" }),
+            ),
         ("green", 1) => adder_after(seen),
-        ("green", _) => Turn::call("Complete", json!({ "implementation_files": ["calc.py"], "summary": "it adds" })),
+        ("green", _) => Turn::call(
+            "Complete",
+            json!({ "implementation_files": ["calc.py"], "summary": "it adds" }),
+        ),
         _ => adder(seen),
     }
 }
 
 fn adder_after(_: &Seen) -> Turn {
     let code = "def add(a, b):\n    return a + b\n";
-    Turn::call("Write", json!({ "file_path": "calc.py", "content": code })).and_call("RunTests", json!({}))
+    Turn::call("Write", json!({ "file_path": "calc.py", "content": code }))
+        .and_call("RunTests", json!({}))
 }
 
 /// A test that tells what it found.
@@ -340,7 +377,12 @@ fn spy(probe: &str) -> String {
     )
 }
 
-fn built_in_sends_nothing(what: &str, before: &[OsString], prepare: impl Fn(&Story), is_open: &dyn Fn(&At) -> bool) {
+fn built_in_sends_nothing(
+    what: &str,
+    before: &[OsString],
+    prepare: impl Fn(&Story),
+    is_open: &dyn Fn(&At) -> bool,
+) {
     let story = plant();
     let server = Server::answering(curious(probe(&story)));
     let story = served(story, &server, Wire::Anthropic);
@@ -364,19 +406,38 @@ fn built_in_sends_nothing(what: &str, before: &[OsString], prepare: impl Fn(&Sto
 fn the_built_in_agent_sends_no_secret_behind_any_fence() {
     for means in FENCES {
         let Some(before) = behind(means) else { continue };
-        built_in_sends_nothing(&format!("built-in behind {}", means.as_str()), &before, |_| {}, &is_open_to(means));
+        built_in_sends_nothing(
+            &format!("built-in behind {}", means.as_str()),
+            &before,
+            |_| {},
+            &is_open_to(means),
+        );
     }
 }
 
-/// An agent that is a program: it prints what it finds, answers with it, and leaves it in the worktree.
-fn external_sends_nothing(what: &str, before: &[OsString], prepare: impl Fn(&Story), is_open: &dyn Fn(&At) -> bool) {
+/// An agent that is a program: it prints what it finds, answers with it, and leaves it in the
+/// worktree.
+fn external_sends_nothing(
+    what: &str,
+    before: &[OsString],
+    prepare: impl Fn(&Story),
+    is_open: &dyn Fn(&At) -> bool,
+) {
     let story = plant();
     employ_a_spy(&story, "");
     prepare(&story);
     let said = run(&story, before, &["run", "an adder"]);
     let records = records(&story);
-    assert!(records.contains(CANARY), "{what}: it did not look: {records}\n{}{}", said.stdout, said.stderr);
-    assert!(records.contains(GIT_CANARY) || what.contains("Landlock"), "{what}: it has no git: {records}");
+    assert!(
+        records.contains(CANARY),
+        "{what}: it did not look: {records}\n{}{}",
+        said.stdout,
+        said.stderr
+    );
+    assert!(
+        records.contains(GIT_CANARY) || what.contains("Landlock"),
+        "{what}: it has no git: {records}"
+    );
     clean(what, format!("{}{}", said.stdout, said.stderr).as_bytes(), is_open);
     clean_records(what, &story, is_open);
 }
@@ -388,7 +449,8 @@ fn employ_a_spy(story: &Story, settings: &str) {
 
 /// The same with more in its own table.
 fn employ(story: &Story, settings: &str, own: &str) {
-    let script = format!("cat > /dev/null\nfound=$({})\necho \"$found\" | tee loot.txt\n", probe(story));
+    let script =
+        format!("cat > /dev/null\nfound=$({})\necho \"$found\" | tee loot.txt\n", probe(story));
     story.script("spy.sh", &script);
     let settings = format!(
         "backoff = 0.0\nmax-retries = 0\n[agent]\nname = \"spy\"\n{settings}\n[agent.custom.spy]\ncommand = [\"sh\", {:?}]\n{own}\n",
@@ -404,7 +466,7 @@ fn allow_read_opens_what_it_names_and_is_told() {
     let document = story.place("home/Documents").display().to_string();
     employ_a_spy(&story, &format!("allow-read = [\"secrets.yaml\", {document:?}, \"~/other\"]"));
     story.redgreen("agents").exits(0).says(&document).says("agent.allow-read");
-    story.redgreen("run \"an adder\"").says("agent.allow-read opens secrets.yaml").says(&document);
+    story.redgreen("run \"an adder\"").says("agent.allow-read adds secrets.yaml").says(&document);
     let opened = [Tracked("secrets.yaml"), Home("Documents/diary.md"), Home("other/.env")];
     let told = records(&story);
     for at in PLANTED {
@@ -433,13 +495,21 @@ fn the_home_of_an_agent_holds_what_is_named_and_is_told() {
         assert!(told.contains(CANARY), "{}: it did not look: {told}", means.as_str());
         let is_open = is_open_to(means);
         for at in PLANTED.iter().filter(|at| !is_open(at)) {
-            assert_eq!(told.contains(&secret(at)), opened.contains(at), "{}: {at:?}", means.as_str());
+            assert_eq!(
+                told.contains(&secret(at)),
+                opened.contains(at),
+                "{}: {at:?}",
+                means.as_str()
+            );
         }
     }
     let story = plant();
     employ(&story, "", &home(".spy"));
     let strange = story.env("REDGREEN_TRUST", "0");
-    strange.redgreen("run \"an adder\"").exits(2).says("$SPY_HOME/login.json, or ~/.spy/login.json");
+    strange
+        .redgreen("run \"an adder\"")
+        .exits(2)
+        .says("$SPY_HOME/login.json, or ~/.spy/login.json");
     // A folder with a name that climbs opens nothing to be written to.
     let story = plant();
     let script = format!("cat > /dev/null\necho mine > \"$SPY_HOME/climbed\"; echo {CANARY}\n");
@@ -450,13 +520,16 @@ fn the_home_of_an_agent_holds_what_is_named_and_is_told() {
     let mut files = Vec::new();
     collect(&story.place(""), &mut files);
     let runs = story.root.join(".git/redgreen/runs");
-    assert!(files.iter().all(|file| !file.ends_with("climbed") || file.starts_with(&runs)), "{files:?}");
+    assert!(
+        files.iter().all(|file| !file.ends_with("climbed") || file.starts_with(&runs)),
+        "{files:?}"
+    );
 }
 
 #[test]
 fn records_and_exchanges_are_the_users_alone_and_outside_of_the_project() {
     let server = Server::answering(adder);
-    let story = served(Story::new(), &server, Wire::Anthropic);
+    let story = served(Story::pytest(), &server, Wire::Anthropic);
     story.file("redgreen.toml", "backoff = 0.0\n[model]\nrecord = \"exchanges.jsonl\"\n");
     story.commit("keep exchanges");
     story.redgreen("run \"an adder\"").exits(3);
@@ -472,7 +545,9 @@ fn records_and_exchanges_are_the_users_alone_and_outside_of_the_project() {
         let names = ["journal.jsonl", "exchanges.jsonl", "agents.json"];
         let folders = ["transcripts", "reports", "artifacts"];
         names.iter().any(|name| file.ends_with(name))
-            || folders.iter().any(|folder| file.components().any(|part| part.as_os_str() == *folder))
+            || folders
+                .iter()
+                .any(|folder| file.components().any(|part| part.as_os_str() == *folder))
     };
     let kept: Vec<&PathBuf> = files.iter().filter(is_kept).collect();
     assert!(kept.len() > 8, "{kept:?}");
@@ -486,19 +561,32 @@ fn records(story: &Story) -> String {
     let mut files = Vec::new();
     collect(&story.root.join(".git/redgreen/runs"), &mut files);
     files.retain(|file| !file.components().any(|part| part.as_os_str() == PLANTED_RUN));
-    files.iter().map(|file| String::from_utf8_lossy(&fs::read(file).unwrap()).into_owned()).collect()
+    files
+        .iter()
+        .map(|file| String::from_utf8_lossy(&fs::read(file).unwrap()).into_owned())
+        .collect()
 }
 
 #[test]
 fn an_external_agent_sends_no_secret_behind_any_fence() {
     for means in FENCES {
         let Some(before) = behind(means) else { continue };
-        external_sends_nothing(&format!("external behind {}", means.as_str()), &before, |_| {}, &is_open_to(means));
+        external_sends_nothing(
+            &format!("external behind {}", means.as_str()),
+            &before,
+            |_| {},
+            &is_open_to(means),
+        );
     }
 }
 
 /// Test code in the clean room: what it finds is its failure's message, and so part of the report.
-fn tests_tell_nothing(what: &str, before: &[OsString], prepare: impl Fn(&Story), is_open: &dyn Fn(&At) -> bool) {
+fn tests_tell_nothing(
+    what: &str,
+    before: &[OsString],
+    prepare: impl Fn(&Story),
+    is_open: &dyn Fn(&At) -> bool,
+) {
     let story = plant();
     let test = spy(&probe(&story));
     let script = format!(
@@ -521,37 +609,52 @@ fn tests_tell_nothing(what: &str, before: &[OsString], prepare: impl Fn(&Story),
 fn tests_in_the_clean_room_tell_no_secret_behind_any_fence() {
     for means in FENCES {
         let Some(before) = behind(means) else { continue };
-        tests_tell_nothing(&format!("tests behind {}", means.as_str()), &before, |_| {}, &is_open_to(means));
+        tests_tell_nothing(
+            &format!("tests behind {}", means.as_str()),
+            &before,
+            |_| {},
+            &is_open_to(means),
+        );
     }
 }
 
-/// The same for somebody who is not root; whoever runs the tests as an ordinary user has seen that already.
+/// The same for somebody who is not root; whoever runs the tests as an ordinary user has seen that
+/// already.
 #[test]
 fn an_ordinary_user_leaks_no_more_than_root() {
     if !rustix::process::getuid().is_root() {
         return skipped("leaks as another user: these tests run as an ordinary user already");
     }
     let id = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--inh-caps=-all"];
-    let words: Vec<OsString> = id.into_iter().chain(["--bounding-set=-all"]).map(OsString::from).collect();
+    let words: Vec<OsString> =
+        id.into_iter().chain(["--bounding-set=-all"]).map(OsString::from).collect();
     let give = |story: &Story| {
         let root = story.place("");
-        let given = story.command("chown").args(["-R", &format!("{NOBODY}:{NOBODY}")]).arg(&root).status().unwrap();
+        let given = story
+            .command("chown")
+            .args(["-R", &format!("{NOBODY}:{NOBODY}")])
+            .arg(&root)
+            .status()
+            .unwrap();
         assert!(given.success());
     };
     // Whether mounts are allowed to somebody who is not root is the machine's choice.
     let own = |at: &At| OPEN_TO_LANDLOCK.contains(at);
-    let story = Story::new();
+    let story = Story::pytest();
     if run(&story, &words, &["--version"]).code != Some(0) {
         return skipped("leaks as an ordinary user: nobody else can start redgreen here");
     }
     let mut python = story.command("setpriv");
-    let python = python.args(words.iter().skip(1)).args(["python", "-c", "import pytest"]).status().unwrap();
+    let python =
+        python.args(words.iter().skip(1)).args(["python", "-c", "import pytest"]).status().unwrap();
     if python.success() {
         external_sends_nothing("external, not root", &words, give, &own);
         built_in_sends_nothing("built-in, not root", &words, give, &own);
         tests_tell_nothing("tests, not root", &words, give, &own);
     } else {
-        skipped("leaks of the built-in agent and of tests as an ordinary user: pytest is root's alone here");
+        skipped(
+            "leaks of the built-in agent and of tests as an ordinary user: pytest is root's alone here",
+        );
         // Without an interpreter that everybody may use, the tests are a command of the system's.
         let with_command = |story: &Story| {
             let settings = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();

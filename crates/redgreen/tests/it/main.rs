@@ -1,4 +1,5 @@
-//! The one integration test binary: stories that run the real program, and `tidy`, which keeps the house in order.
+//! The one integration test binary: stories that run the real program, and `tidy`, which keeps the
+//! house in order.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -13,6 +14,7 @@ mod kata;
 mod leaks;
 mod model;
 mod proof;
+mod release;
 mod requirements;
 mod room;
 mod runner;

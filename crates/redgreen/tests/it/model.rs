@@ -1,5 +1,5 @@
-//! The client of models against the scripted server, in all four wire formats: whatever the server does, the answer is a
-//! reply or a named fault, and it comes in time.
+//! The client of models against the scripted server, in all four wire formats: whatever the server
+//! does, the answer is a reply or a named error, and it comes in time.
 
 mod aimock;
 mod cassette;
@@ -14,7 +14,9 @@ use redgreen::process::{Interrupted, Stop};
 use redgreen_core::model::provider::{OTHER_KEY, Provider, Wish, provider_of};
 use redgreen_core::model::retry::Patience;
 use redgreen_core::model::wire::Wire as Format;
-use redgreen_core::model::{Block, Delta, Fault, FaultKind, Message, Reply, Request, Stop as Ended, Tool, Usage};
+use redgreen_core::model::{
+    Block, Delta, Message, ModelError, ModelErrorKind, Reply, Request, Stop as Ended, Tool, Usage,
+};
 use serde_json::{Value, json};
 
 use crate::server::{Ending, Server, Turn, Wire};
@@ -59,22 +61,22 @@ fn request() -> Request {
     }
 }
 
-fn ask(client: &Client, request: &Request) -> (Result<Reply, Fault>, Vec<Delta>) {
+fn ask(client: &Client, request: &Request) -> (Result<Reply, ModelError>, Vec<Delta>) {
     let mut deltas = Vec::new();
     let mut live = |delta: &Delta| deltas.push(delta.clone());
     let answer = client.ask(request, Instant::now() + ENOUGH, &Stop::default(), &mut live).unwrap();
     (answer, deltas)
 }
 
-fn play(wire: Wire, turns: Vec<Turn>) -> (Result<Reply, Fault>, Vec<Delta>, Server) {
+fn play(wire: Wire, turns: Vec<Turn>) -> (Result<Reply, ModelError>, Vec<Delta>, Server) {
     let server = Server::start(turns);
     let (answer, deltas) = ask(&client(wire, &server.url, QUICK), &request());
     (answer, deltas, server)
 }
 
-/// What one answer, or one fault and no further try, looks like in every format.
+/// What one answer, or one error and no further try, looks like in every format.
 #[track_caller]
-fn ends(turn: &Turn, kind: FaultKind, tries: usize) {
+fn ends(turn: &Turn, kind: ModelErrorKind, tries: usize) {
     for wire in Wire::ALL {
         let (answer, _, server) = play(wire, vec![turn.clone(); 5]);
         assert_eq!(answer.unwrap_err().kind, kind, "{wire:?} {turn:?}");
@@ -104,7 +106,11 @@ fn an_answer_is_heard_as_it_comes_and_put_together() {
         for turn in [Turn::say("All is well."), Turn::say("All is well.").noisy()] {
             let (answer, deltas, server) = play(wire, vec![turn]);
             let reply = answer.unwrap();
-            assert_eq!((text(&reply).as_str(), &reply.stop), ("All is well.", &Ended::End), "{wire:?}");
+            assert_eq!(
+                (text(&reply).as_str(), &reply.stop),
+                ("All is well.", &Ended::End),
+                "{wire:?}"
+            );
             let usage = Usage { input: 60, output: 7, cache_read: 40, cache_write: 0 };
             assert_eq!(reply.usage, usage, "{wire:?}");
             let pieces = deltas.iter().filter_map(|delta| match delta {
@@ -120,7 +126,8 @@ fn an_answer_is_heard_as_it_comes_and_put_together() {
                 "{wire:?} {}",
                 seen.path
             );
-            let keys = ["x-api-key", "authorization", "x-goog-api-key"].map(|name| seen.header(name));
+            let keys =
+                ["x-api-key", "authorization", "x-goog-api-key"].map(|name| seen.header(name));
             assert!(keys.iter().flatten().all(|key| key.ends_with(KEY)), "{wire:?} {keys:?}");
             assert_eq!(keys.iter().flatten().count(), 1, "{wire:?}");
         }
@@ -140,7 +147,10 @@ fn tools_are_called_side_by_side_and_what_was_thought_goes_back_unchanged() {
         let reply = ask(&client, &request).0.unwrap();
         assert_eq!(reply.stop, Ended::ToolUse, "{wire:?}");
         let read = |path: Value| ("Read".to_owned(), path);
-        let expected = [read(json!({"path": "a.py"})), read(json!({"path": "ü.py", "deep": {"list": [1, null]}}))];
+        let expected = [
+            read(json!({"path": "a.py"})),
+            read(json!({"path": "ü.py", "deep": {"list": [1, null]}})),
+        ];
         assert_eq!(calls(&reply), expected, "{wire:?}");
 
         let results = reply.blocks.iter().filter_map(|block| match block {
@@ -163,7 +173,9 @@ fn tools_are_called_side_by_side_and_what_was_thought_goes_back_unchanged() {
             Wire::Gemini => seen["contents"].clone(),
         };
         // The conversation only grew; marks for the cache move and are no part of it.
-        let plain = |value: &Value| value.to_string().replace(r#","cache_control":{"type":"ephemeral"}"#, "");
+        let plain = |value: &Value| {
+            value.to_string().replace(r#","cache_control":{"type":"ephemeral"}"#, "")
+        };
         let (before, after) = (list(&seen[0].body), list(&seen[1].body));
         for (at, message) in before.as_array().unwrap().iter().enumerate() {
             assert_eq!(plain(message), plain(&after[at]), "{wire:?}");
@@ -171,7 +183,9 @@ fn tools_are_called_side_by_side_and_what_was_thought_goes_back_unchanged() {
         let sent = plain(&after);
         let secret = match wire {
             Wire::Anthropic => r#"{"type":"thinking","thinking":"hm","signature":"c2lnbmVk"}"#,
-            Wire::Responses => r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2VjcmV0"}"#,
+            Wire::Responses => {
+                r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2VjcmV0"}"#
+            }
             Wire::Chat => r#""reasoning_content":"hm""#,
             Wire::Gemini => r#""thoughtSignature":"c2lnbmVk""#,
         };
@@ -184,39 +198,43 @@ fn tools_are_called_side_by_side_and_what_was_thought_goes_back_unchanged() {
 
 #[test]
 fn a_fault_that_passes_is_tried_again_and_then_named() {
-    ends(&Turn::status(429), FaultKind::RateLimit, 3);
-    ends(&Turn::status(500), FaultKind::Server, 3);
-    ends(&Turn::status(502).body("<html>bad gateway</html>"), FaultKind::Server, 3);
-    ends(&Turn::status(503), FaultKind::Overloaded, 3);
-    ends(&Turn::status(529), FaultKind::Overloaded, 3);
-    ends(&Turn::Drop, FaultKind::Network, 3);
-    ends(&Turn::Raw("data: {\"half\": \n\n".to_owned()), FaultKind::Server, 3);
-    ends(&Turn::Raw("data: [1, 2]\n\n".to_owned()), FaultKind::Server, 3);
-    ends(&Turn::Raw(String::new()), FaultKind::Network, 3);
-    ends(&Turn::Raw("\u{0}\u{1}ÿ nonsense \n\n\n".to_owned()), FaultKind::Network, 3);
+    ends(&Turn::status(429), ModelErrorKind::RateLimit, 3);
+    ends(&Turn::status(500), ModelErrorKind::Server, 3);
+    ends(&Turn::status(502).body("<html>bad gateway</html>"), ModelErrorKind::Server, 3);
+    ends(&Turn::status(503), ModelErrorKind::Overloaded, 3);
+    ends(&Turn::status(529), ModelErrorKind::Overloaded, 3);
+    ends(&Turn::Drop, ModelErrorKind::Network, 3);
+    ends(&Turn::Raw("data: {\"half\": \n\n".to_owned()), ModelErrorKind::Server, 3);
+    ends(&Turn::Raw("data: [1, 2]\n\n".to_owned()), ModelErrorKind::Server, 3);
+    ends(&Turn::Raw(String::new()), ModelErrorKind::Network, 3);
+    ends(&Turn::Raw("\u{0}\u{1}ÿ nonsense \n\n\n".to_owned()), ModelErrorKind::Network, 3);
 }
 
 #[test]
 fn a_fault_that_stays_is_not_tried_again() {
-    ends(&Turn::status(400), FaultKind::BadRequest, 1);
-    ends(&Turn::status(401), FaultKind::Auth, 1);
-    ends(&Turn::status(402), FaultKind::Billing, 1);
-    ends(&Turn::status(403), FaultKind::Auth, 1);
-    ends(&Turn::status(404), FaultKind::UnknownModel, 1);
-    ends(&Turn::status(404).body("<html>no such page</html>"), FaultKind::BadRequest, 1);
-    ends(&Turn::status(413), FaultKind::TooLong, 1);
+    ends(&Turn::status(400), ModelErrorKind::BadRequest, 1);
+    ends(&Turn::status(401), ModelErrorKind::Auth, 1);
+    ends(&Turn::status(402), ModelErrorKind::Billing, 1);
+    ends(&Turn::status(403), ModelErrorKind::Auth, 1);
+    ends(&Turn::status(404), ModelErrorKind::UnknownModel, 1);
+    ends(&Turn::status(404).body("<html>no such page</html>"), ModelErrorKind::BadRequest, 1);
+    ends(&Turn::status(413), ModelErrorKind::TooLong, 1);
     // Nobody is followed to another address with a key in hand.
-    ends(&Turn::status(302).header("location", "http://127.0.0.1:9/"), FaultKind::BadRequest, 1);
+    ends(
+        &Turn::status(302).header("location", "http://127.0.0.1:9/"),
+        ModelErrorKind::BadRequest,
+        1,
+    );
     // Longer than anybody waits.
-    ends(&Turn::status(429).header("retry-after", "86400"), FaultKind::RateLimit, 1);
+    ends(&Turn::status(429).header("retry-after", "86400"), ModelErrorKind::RateLimit, 1);
 }
 
 #[test]
 fn an_unknown_model_is_named() {
     for wire in Wire::ALL {
         let (answer, _, _) = play(wire, vec![Turn::status(404)]);
-        let fault = answer.unwrap_err();
-        assert!(fault.message.contains("scripted-1"), "{wire:?} {fault:?}");
+        let error = answer.unwrap_err();
+        assert!(error.message.contains("scripted-1"), "{wire:?} {error:?}");
     }
 }
 
@@ -229,12 +247,12 @@ fn a_server_that_recovers_is_heard() {
         assert_eq!(text(&answer.unwrap()), "whole", "{wire:?}");
         assert_eq!(server.requests().len(), 3, "{wire:?}");
         let again = deltas.iter().filter_map(|delta| match delta {
-            Delta::Again { fault, pause_ms } => Some((fault.kind, *pause_ms)),
+            Delta::Again { error, pause_ms } => Some((error.kind, *pause_ms)),
             _ => None,
         });
         let again: Vec<_> = again.collect();
-        assert_eq!(again[0], (FaultKind::RateLimit, 30), "{wire:?}");
-        assert_eq!(again[1].0, FaultKind::Network, "{wire:?}");
+        assert_eq!(again[0], (ModelErrorKind::RateLimit, 30), "{wire:?}");
+        assert_eq!(again[1].0, ModelErrorKind::Network, "{wire:?}");
     }
 }
 
@@ -246,7 +264,11 @@ fn a_stream_that_dies_at_any_event_is_no_answer() {
         for events in 0..turn.events(wire) {
             let server = Server::start(vec![turn.clone().cut_after(events)]);
             let (answer, _) = ask(&client(wire, &server.url, once), &request());
-            assert_eq!(answer.unwrap_err().kind, FaultKind::Network, "{wire:?} after {events}");
+            assert_eq!(
+                answer.unwrap_err().kind,
+                ModelErrorKind::Network,
+                "{wire:?} after {events}"
+            );
         }
     }
 }
@@ -254,10 +276,10 @@ fn a_stream_that_dies_at_any_event_is_no_answer() {
 #[test]
 fn an_error_inside_the_stream_is_that_error() {
     for (wire, kind) in [
-        (Wire::Anthropic, FaultKind::Overloaded),
-        (Wire::Responses, FaultKind::Server),
-        (Wire::Chat, FaultKind::Server),
-        (Wire::Gemini, FaultKind::Overloaded),
+        (Wire::Anthropic, ModelErrorKind::Overloaded),
+        (Wire::Responses, ModelErrorKind::Server),
+        (Wire::Chat, ModelErrorKind::Server),
+        (Wire::Gemini, ModelErrorKind::Overloaded),
     ] {
         let failing = Turn::say("So far").ending(Ending::Error);
         let (answer, _, server) = play(wire, vec![failing.clone(), failing.clone(), failing]);
@@ -271,7 +293,11 @@ fn a_refusal_is_an_answer() {
     for wire in Wire::ALL {
         let (answer, _, server) = play(wire, vec![Turn::say("I").ending(Ending::Refusal)]);
         let reply = answer.unwrap();
-        assert!(matches!(&reply.stop, Ended::Refusal { why } if !why.is_empty()), "{wire:?} {:?}", reply.stop);
+        assert!(
+            matches!(&reply.stop, Ended::Refusal { why } if !why.is_empty()),
+            "{wire:?} {:?}",
+            reply.stop
+        );
         assert_eq!(server.requests().len(), 1, "{wire:?}");
     }
 }
@@ -291,7 +317,10 @@ fn a_call_that_was_cut_off_can_not_be_run() {
         // What is sent back of it is what servers take: whole arguments.
         for block in &reply.blocks {
             if let Block::ToolUse { raw, .. } = block {
-                assert!(!raw.to_string().contains("cut.py") || wire == Wire::Gemini, "{wire:?} {raw}");
+                assert!(
+                    !raw.to_string().contains("cut.py") || wire == Wire::Gemini,
+                    "{wire:?} {raw}"
+                );
             }
         }
     }
@@ -306,7 +335,7 @@ fn a_silent_server_is_left_after_the_idle_limit() {
             let limits = Limits { idle: Duration::from_millis(150), patience: once, ..QUICK };
             let started = Instant::now();
             let (answer, _) = ask(&client(wire, &server.url, limits), &request());
-            assert_eq!(answer.unwrap_err().kind, FaultKind::Timeout, "{wire:?}");
+            assert_eq!(answer.unwrap_err().kind, ModelErrorKind::Timeout, "{wire:?}");
             assert!(started.elapsed() < ENOUGH / 2, "{wire:?} {:?}", started.elapsed());
         }
     }
@@ -323,8 +352,9 @@ fn a_drip_is_heard_to_its_end_or_to_the_deadline() {
     let client = client(Wire::Anthropic, &server.url, QUICK);
     let started = Instant::now();
     let deadline = started + Duration::from_millis(500);
-    let fault = client.ask(&request(), deadline, &Stop::default(), &mut |_| {}).unwrap().unwrap_err();
-    assert_eq!(fault.kind, FaultKind::Timeout);
+    let error =
+        client.ask(&request(), deadline, &Stop::default(), &mut |_| {}).unwrap().unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Timeout);
     assert!(started.elapsed() < ENOUGH / 2);
 }
 
@@ -350,14 +380,15 @@ fn an_answer_without_end_is_not_kept() {
     for wire in Wire::ALL {
         let before = peak_kib("self");
         let (answer, _, server) = play(wire, vec![Turn::Flood(100 << 20)]);
-        assert_eq!(answer.unwrap_err().kind, FaultKind::TooLarge, "{wire:?}");
+        assert_eq!(answer.unwrap_err().kind, ModelErrorKind::TooLarge, "{wire:?}");
         assert_eq!(server.requests().len(), 1, "{wire:?}");
         let grown = peak_kib("self").saturating_sub(before);
         assert!(grown < 60 << 10, "{wire:?}: {grown} KiB more");
     }
 }
 
-/// The most memory a process ever held. Of this one (`self`) it is a coarse measure: tests beside it count as well.
+/// The most memory a process ever held. Of this one (`self`) it is a coarse measure: tests beside
+/// it count as well.
 pub(super) fn peak_kib(process: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -368,9 +399,9 @@ pub(super) fn peak_kib(process: &str) -> u64 {
 fn nobody_listens_there() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let (answer, _) = ask(&client(Wire::Chat, &format!("http://{free}"), QUICK), &request());
-    let fault = answer.unwrap_err();
-    assert_eq!(fault.kind, FaultKind::Network);
-    assert!(fault.message.contains(&free.to_string()), "{fault:?}");
+    let error = answer.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::Network);
+    assert!(error.message.contains(&free.to_string()), "{error:?}");
 }
 
 #[test]
@@ -382,21 +413,25 @@ fn a_web_page_is_no_model() {
     };
     for wire in Wire::ALL {
         let (answer, _, server) = play(wire, vec![page.clone()]);
-        let fault = answer.unwrap_err();
-        assert_eq!(fault.kind, FaultKind::BadRequest, "{wire:?} {fault:?}");
+        let error = answer.unwrap_err();
+        assert_eq!(error.kind, ModelErrorKind::BadRequest, "{wire:?} {error:?}");
         assert_eq!(server.requests().len(), 1);
     }
 }
 
 #[test]
 fn what_is_missing_is_said_before_anything_is_sent() {
-    let claude = redgreen::agent::model::provider("claude-opus-5-5", &Wish::default(), &Models::default()).unwrap();
+    let claude =
+        redgreen::agent::model::provider("claude-opus-5-5", &Wish::default(), &Models::default())
+            .unwrap();
     let error = Client::new(claude.clone(), &Models::default(), QUICK).unwrap_err();
     assert_eq!(error.to_string(), "anthropic needs a key, and ANTHROPIC_API_KEY is not set");
-    let error = redgreen::agent::model::provider("opus", &Wish::default(), &Models::default()).unwrap_err();
-    assert_eq!(error.to_string(), "it is not known who serves the model \"opus\"");
+    let error =
+        redgreen::agent::model::provider("opus", &Wish::default(), &Models::default()).unwrap_err();
+    assert_eq!(error.to_string(), "no known provider for model \"opus\"");
 
-    let paid = Client::new(claude, &Models::default().with_key("ANTHROPIC_API_KEY", KEY), QUICK).unwrap();
+    let paid =
+        Client::new(claude, &Models::default().with_key("ANTHROPIC_API_KEY", KEY), QUICK).unwrap();
     assert!(paid.has_listed_prices());
     let wish = Wish { base: Some("http://127.0.0.1:9".to_owned()), ..Wish::default() };
     let own = provider_of("claude-opus-5-5", &wish, |_| None).unwrap();
@@ -405,12 +440,14 @@ fn what_is_missing_is_said_before_anything_is_sent() {
 
 #[test]
 fn a_key_is_shown_to_nobody() {
-    let body = json!({"error": {"message": format!("wrong key {KEY}"), "type": "authentication_error"}}).to_string();
+    let body =
+        json!({"error": {"message": format!("wrong key {KEY}"), "type": "authentication_error"}})
+            .to_string();
     let server = Server::start(vec![Turn::status(401).body(&body)]);
     let client = client(Wire::Anthropic, &server.url, QUICK);
-    let fault = ask(&client, &request()).0.unwrap_err();
-    assert_eq!(fault.message, "wrong key …");
-    assert!(!format!("{client:?} {fault:?}").contains(KEY));
+    let error = ask(&client, &request()).0.unwrap_err();
+    assert_eq!(error.message, "wrong key …");
+    assert!(!format!("{client:?} {error:?}").contains(KEY));
 }
 
 #[test]

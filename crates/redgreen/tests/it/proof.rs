@@ -13,7 +13,8 @@ const PROOF: &str = "../../docs/schema/proof.json";
 
 fn read(path: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text =
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).unwrap()
 }
 
@@ -35,7 +36,7 @@ fn proofs() -> Vec<Value> {
             "base": "a".repeat(40),
             "head": "b".repeat(40),
             "steps": [{
-                "phase": "RED", "what": "the tests, with the code as it was", "decision": "accepted",
+                "phase": "RED", "what": "the new tests, with the old code", "decision": "accepted",
                 "reasons": [{ "code": "red.assertion", "sentence": "assert 0 == 3", "test": "test_adds" }],
                 "notes": ["a note"],
                 "experiments": [{ "question": "q", "what": "w", "tree": "c".repeat(40), "saw": "1 failed" }],
@@ -46,14 +47,14 @@ fn proofs() -> Vec<Value> {
             }],
             "removed": ["test_gone"],
             "hunks": [{ "file": "src/a b.py", "first": 2, "last": 4 }],
-            "faults": [
-                { "hunk": 0, "what": "src/a b.py:2-4 as it was before", "noticed": { "by": ["test_adds"] } },
-                { "what": "code that does nothing", "asked": ["test_adds"], "noticed": "by-none" },
+            "mutants": [
+                { "hunk": 0, "what": "the old src/a b.py:2-4", "killed": { "by": ["test_adds"] } },
+                { "what": "code that does nothing", "asked": ["test_adds"], "killed": "by-none" },
             ],
             "commits": [{ "test": "c".repeat(40), "code": "d".repeat(40), "steps": [] }],
             "policy": {
                 "require": ["proven", "proven-by-mutant"], "untested": ["docs/*"], "every-place": true, "min-kill": 50,
-                "faults": 24, "exempt": [{ "paths": ["gen/*"], "tests": [], "reason": "generated" }],
+                "mutants": 24, "exempt": [{ "paths": ["gen/*"], "tests": [], "reason": "generated" }],
             },
             "exempted": [],
             "notVerified": ["README.md: documentation"],
@@ -80,10 +81,10 @@ fn proofs() -> Vec<Value> {
             "evidence": evidence(inconclusive),
         })
     };
-    let placed =
-        json!({ "code": "green.regression", "sentence": "broke", "test": "t", "file": "tests/größe 1.py", "line": 7 });
+    let placed = json!({ "code": "green.regression", "sentence": "broke", "test": "t", "file": "tests/größe 1.py", "line": 7 });
     let open = json!({ "code": "verify.range", "sentence": "the clone is shallow" });
-    let whole = json!({ "code": "verify.kill_rate", "sentence": "1 of 2 faults were noticed (50 %)" });
+    let whole =
+        json!({ "code": "verify.kill_rate", "sentence": "1 of 2 mutants were killed (50 %)" });
     vec![
         proof("proven", json!([]), Value::Null),
         proof("refuted", json!([placed, whole]), Value::Null),

@@ -1,6 +1,7 @@
-//! `docs/book/requirements.md`: every requirement of the founding documents, and the tests that prove it or the reason why
-//! it is different. Made from `requirements.txt`; a test that is named there and is not there is an error, and so is a test of
-//! a document's own example that no requirement names.
+//! `docs/book/requirements.md`: every requirement of the founding documents, and the tests that
+//! prove it or the reason why it is different. Made from `requirements.txt`; a test that is named
+//! there and is not there is an error, and so is a test of a document's own example that no
+//! requirement names.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -33,7 +34,8 @@ fn rows() -> Vec<Row> {
             panic!("requirements.txt: three parts are expected: {line}")
         };
         let reason = proof.strip_prefix("= ");
-        let tests = if reason.is_some() { Vec::new() } else { proof.split(", ").map(str::trim).collect() };
+        let tests =
+            if reason.is_some() { Vec::new() } else { proof.split(", ").map(str::trim).collect() };
         rows.push(Row { document, section, requirement, tests, reason });
     }
     rows
@@ -42,8 +44,12 @@ fn rows() -> Vec<Row> {
 /// Every test of this binary, by its whole name.
 fn known() -> BTreeSet<String> {
     let program = std::env::current_exe().unwrap();
-    #[expect(clippy::disallowed_methods, reason = "the program of the tests says which tests it has")]
-    let output = std::process::Command::new(program).args(["--list", "--format", "terse"]).output().unwrap();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the program of the tests says which tests it has"
+    )]
+    let output =
+        std::process::Command::new(program).args(["--list", "--format", "terse"]).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect()
 }
@@ -62,7 +68,11 @@ fn page() -> String {
     for row in rows() {
         if row.document != document {
             document = row.document;
-            write!(text, "\n## {document}\n\n| section | requirement | proven by |\n|---|---|---|\n").unwrap();
+            write!(
+                text,
+                "\n## {document}\n\n| section | requirement | proven by |\n|---|---|---|\n"
+            )
+            .unwrap();
         }
         let proof = match row.reason {
             Some(reason) => format!("different: {reason}"),
@@ -85,11 +95,15 @@ fn every_requirement_is_proven_by_a_test_or_says_why_it_is_different() {
         for test in &row.tests {
             let count = named(&known, test).len();
             if count != 1 {
-                wrong.push(format!("{} {}: {count} tests are called {test}", row.document, row.requirement));
+                wrong.push(format!(
+                    "{} {}: {count} tests are called {test}",
+                    row.document, row.requirement
+                ));
             }
         }
         if row.tests.is_empty() && row.reason.is_none_or(str::is_empty) {
-            wrong.push(format!("{} {}: neither a test nor a reason", row.document, row.requirement));
+            wrong
+                .push(format!("{} {}: neither a test nor a reason", row.document, row.requirement));
         }
     }
     for document in DOCUMENTS {
@@ -122,7 +136,9 @@ fn the_architecture_has_a_diagram_of_a_run() {
     let text = fs::read_to_string(book("ARCHITECTURE.md")).unwrap();
     let (_, diagram) = text.split_once("```mermaid\n").expect("a diagram");
     let (diagram, _) = diagram.split_once("```").unwrap();
-    for words in ["PLAN", "RED", "GREEN", "REFACTOR", "COMPLETE", "approve", "abort", "refused", "undecided"] {
+    for words in
+        ["PLAN", "RED", "GREEN", "REFACTOR", "COMPLETE", "approve", "abort", "refused", "undecided"]
+    {
         assert!(diagram.contains(words), "{words} is not in the diagram");
     }
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use redgreen::process::{Limits, Stop};
 use redgreen::room::{
-    Dependencies, DependencyFolder, Dropped, Frozen, How, Options, Request, Room, Search, Surroundings, Tools, Why,
+    Dependencies, DependencyFolder, Dropped, Frozen, How, Options, Request, Room, Search,
+    Surroundings, Tools, Why,
 };
 use redgreen::sandbox::{Means, Network, Sandbox};
 
@@ -25,7 +26,8 @@ fn room(repo: &Repo, options: &Options) -> Room {
 }
 
 fn room_in(repo: &Repo, options: &Options, surroundings: Surroundings) -> Room {
-    Room::materialise(&repo.open(), &tree(repo), &repo.place("room"), options, surroundings).unwrap()
+    Room::materialise(&repo.open(), &tree(repo), &repo.place("room"), options, surroundings)
+        .unwrap()
 }
 
 /// What is in the room: `a.txt, src/lib.txt`.
@@ -57,8 +59,10 @@ fn sandboxes() -> Vec<Sandbox> {
 
 fn shell(room: &Room, sandbox: &Sandbox, line: &str) -> (bool, String) {
     let stop = Stop::default();
-    let request = Request { network: Network::None, outlet: None, extra: &[], limits: LIMITS, stop: &stop };
-    let output = room.run(sandbox, &room.program("/bin/sh").args(["-c", line]), &request).unwrap().output;
+    let request =
+        Request { network: Network::None, outlet: None, extra: &[], limits: LIMITS, stop: &stop };
+    let output =
+        room.run(sandbox, &room.program("/bin/sh").args(["-c", line]), &request).unwrap().output;
     (output.success(), output.stdout_text() + &output.stderr_text())
 }
 
@@ -112,7 +116,7 @@ fn an_object_that_was_exchanged_is_noticed() {
         Surroundings::default(),
     );
     let error = format!("{:#}", made.err().unwrap());
-    assert!(error.contains("is not what its name says"), "{error}");
+    assert!(error.contains("is corrupt"), "{error}");
 }
 
 #[test]
@@ -132,16 +136,26 @@ fn what_pretends_to_be_installed_or_compiled_is_dropped_and_told() {
     let repo = Repo::new();
     let base = tree(&repo);
     repo.file("calc.py", "").file("calc.pyc", "").file("__pycache__/calc.cpython-311.pyc", "");
-    repo.file("evil.pth", "import os").file("evil-1.dist-info/entry_points.txt", "[pytest11]\n").file("pytest.py", "");
-    repo.file("rust-toolchain.toml", "[toolchain]\npath = \"tools\"\n").file("pytest.ini", "[pytest]\n");
+    repo.file("evil.pth", "import os")
+        .file("evil-1.dist-info/entry_points.txt", "[pytest11]\n")
+        .file("pytest.py", "");
+    repo.file("rust-toolchain.toml", "[toolchain]\npath = \"tools\"\n")
+        .file("pytest.ini", "[pytest]\n");
     repo.commit("planted");
     let room = room(&repo, &Options { base: Some(base), ..Options::default() });
-    assert_eq!(listed(&room), "a.txt, calc.py, pytest.ini, pytest.py, rust-toolchain.toml, src/lib.txt");
+    assert_eq!(
+        listed(&room),
+        "a.txt, calc.py, pytest.ini, pytest.py, rust-toolchain.toml, src/lib.txt"
+    );
     assert_eq!(dropped(&room, Why::Bytecode), ["__pycache__/calc.cpython-311.pyc", "calc.pyc"]);
     assert_eq!(dropped(&room, Why::Installed), ["evil-1.dist-info/entry_points.txt", "evil.pth"]);
     assert_eq!(room.facts.planted, [PathBuf::from("pytest.py")]);
-    let obeyed: Vec<_> =
-        room.facts.configuration.iter().map(|told| (told.path.to_str().unwrap(), told.changed)).collect();
+    let obeyed: Vec<_> = room
+        .facts
+        .configuration
+        .iter()
+        .map(|told| (told.path.to_str().unwrap(), told.changed))
+        .collect();
     assert_eq!(obeyed, [("pytest.ini", true), ("rust-toolchain.toml", true)]);
 }
 
@@ -152,12 +166,19 @@ fn frozen_files_are_as_another_tree_has_them() {
     let red = tree(&repo);
     fs::remove_dir_all(repo.root.join("tests")).unwrap();
     symlink("src", repo.root.join("tests")).unwrap();
-    repo.file("pytest.ini", "evil").file("conftest.py", "evil").file("a.txt", "two\n").commit("green");
+    repo.file("pytest.ini", "evil")
+        .file("conftest.py", "evil")
+        .file("a.txt", "two\n")
+        .commit("green");
     let frozen = |path: &str| Frozen { tree: red.clone(), path: path.into() };
     let frozen = vec![frozen("tests"), frozen("pytest.ini"), frozen("conftest.py")];
-    let room = room(&repo, &Options { base: Some(red.clone()), frozen, removed: vec!["src".into()] });
+    let room =
+        room(&repo, &Options { base: Some(red.clone()), frozen, removed: vec!["src".into()] });
     assert_eq!(listed(&room), "a.txt, pytest.ini, tests/test_a.py");
-    assert_eq!((text(&room, "pytest.ini"), text(&room, "tests/test_a.py")), ("red".into(), "red".into()));
+    assert_eq!(
+        (text(&room, "pytest.ini"), text(&room, "tests/test_a.py")),
+        ("red".into(), "red".into())
+    );
     assert_eq!(text(&room, "a.txt"), "two\n");
 }
 
@@ -167,14 +188,18 @@ fn a_neighbouring_tree_costs_only_what_differs() {
     let first = tree(&repo);
     let mut room = room(&repo, &Options::default());
     let inode = |room: &Room, path: &str| fs::metadata(room.folder().join(path)).unwrap().ino();
-    let modified = |room: &Room, path: &str| fs::metadata(room.folder().join(path)).unwrap().modified().unwrap();
-    let kept = (inode(&room, "src/lib.txt"), modified(&room, "src/lib.txt"), modified(&room, "a.txt"));
+    let modified = |room: &Room, path: &str| {
+        fs::metadata(room.folder().join(path)).unwrap().modified().unwrap()
+    };
+    let kept =
+        (inode(&room, "src/lib.txt"), modified(&room, "src/lib.txt"), modified(&room, "a.txt"));
     repo.file("a.txt", "two\n").file("b/c.txt", "new").commit("second");
     room.change_to(&repo.open(), &tree(&repo), &Options::default()).unwrap();
     assert_eq!((listed(&room).as_str(), room.facts.written), ("a.txt, b/c.txt, src/lib.txt", 2));
     assert_eq!((inode(&room, "src/lib.txt"), modified(&room, "src/lib.txt")), (kept.0, kept.1));
     assert!(modified(&room, "a.txt") > kept.2);
-    // Back again, after a run that left things behind and changed others, one of them with its old time put back.
+    // Back again, after a run that left things behind and changed others, one of them with its old
+    // time put back.
     let lib = room.folder().join("src/lib.txt");
     fs::write(&lib, "LIB\n").unwrap();
     fs::File::options().write(true).open(&lib).unwrap().set_modified(kept.1).unwrap();
@@ -183,7 +208,10 @@ fn a_neighbouring_tree_costs_only_what_differs() {
     fs::set_permissions(room.folder().join("src"), fs::Permissions::from_mode(0o500)).unwrap();
     room.change_to(&repo.open(), &first, &Options::default()).unwrap();
     assert_eq!((listed(&room).as_str(), room.facts.written), ("a.txt, src/lib.txt", 2));
-    assert_eq!((text(&room, "a.txt"), text(&room, "src/lib.txt")), ("one\n".into(), "lib\n".into()));
+    assert_eq!(
+        (text(&room, "a.txt"), text(&room, "src/lib.txt")),
+        ("one\n".into(), "lib\n".into())
+    );
     assert!(!room.folder().join("litter").exists() && !room.folder().join("b").exists());
 }
 
@@ -195,7 +223,11 @@ fn programs_in_the_room_know_nothing_of_the_user() {
     for sandbox in sandboxes() {
         let tools = tools(&["sh"], PATH, &repo, &[]);
         let hidden = vec![home.clone(), repo.root.clone()];
-        let room = room_in(&repo, &Options::default(), Surroundings { tools, hidden, ..Surroundings::default() });
+        let room = room_in(
+            &repo,
+            &Options::default(),
+            Surroundings { tools, hidden, ..Surroundings::default() },
+        );
         let (_, seen) = shell(&room, &sandbox, "env | sort | cut -d= -f1 | tr '\\n' ' '; pwd");
         let names = "CARGO_NET_OFFLINE HOME LANG LC_ALL PATH PWD PYTHONNOUSERSITE TERM TMPDIR ";
         assert_eq!(seen, format!("{names}{}\n", room.folder().display()), "{:?}", sandbox.by());
@@ -206,7 +238,8 @@ fn programs_in_the_room_know_nothing_of_the_user() {
         ] {
             assert!(!shell(&room, &sandbox, &line).0, "{:?}: {line}", sandbox.by());
         }
-        let (works, words) = shell(&room, &sandbox, "echo x > a.txt && echo x > ~/x && echo x > $TMPDIR/x");
+        let (works, words) =
+            shell(&room, &sandbox, "echo x > a.txt && echo x > ~/x && echo x > $TMPDIR/x");
         assert!(works, "{:?}: {words}", sandbox.by());
         assert_eq!(fs::read_to_string(repo.root.join("a.txt")).unwrap(), "one\n");
     }
@@ -228,7 +261,11 @@ fn packages_are_brought_in_unchangeable_and_checked() {
         let surroundings = Surroundings { tools, dependencies, hidden, ..Surroundings::default() };
         let room = room_in(&repo, &Options::default(), surroundings);
         assert_eq!(dropped(&room, Why::InTheWay), ["node_modules/pkg/index.js"]);
-        let (works, words) = shell(&room, &sandbox, "cat node_modules/pkg/index.js; echo x > node_modules/.bin/tool");
+        let (works, words) = shell(
+            &room,
+            &sandbox,
+            "cat node_modules/pkg/index.js; echo x > node_modules/.bin/tool",
+        );
         assert!(!works && words.starts_with("real"), "{:?}: {words}", sandbox.by());
         assert_eq!(room.dependency_changes().unwrap(), []);
         write(&from.join(".bin/tool"), "evil");
@@ -251,7 +288,12 @@ fn tools_are_found_behind_their_stand_ins_and_never_in_an_agents_folder() {
     assert_eq!(found.refused, [("ls".to_owned(), planted)]);
     assert_eq!(found.missing, ["no-such-tool"]);
     assert!(found.get("sh").unwrap().path.is_absolute());
-    assert!(found.path.iter().all(|folder| folder.is_absolute() && !folder.starts_with(repo.place("worktree"))));
+    assert!(
+        found
+            .path
+            .iter()
+            .all(|folder| folder.is_absolute() && !folder.starts_with(repo.place("worktree")))
+    );
 }
 
 /// The cheat: a toolchain in the tree, whose cargo says that all is well.
@@ -265,15 +307,19 @@ fn a_toolchain_in_the_tree_is_not_obeyed() {
     };
     repo.file("rust-toolchain.toml", "[toolchain]\npath = \"/proc/self/cwd/tools/tc\"\n");
     repo.file("tools/tc/bin/cargo", "#!/bin/sh\necho planted\n").commit("toolchain");
-    fs::set_permissions(repo.root.join("tools/tc/bin/cargo"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(repo.root.join("tools/tc/bin/cargo"), fs::Permissions::from_mode(0o755))
+        .unwrap();
     let sandbox = &sandboxes()[0];
-    let surroundings = Surroundings { tools: before, hidden: vec![repo.root.clone()], ..Surroundings::default() };
+    let surroundings =
+        Surroundings { tools: before, hidden: vec![repo.root.clone()], ..Surroundings::default() };
     let room = room_in(&repo, &Options::default(), surroundings);
     let (works, words) = shell(&room, sandbox, "cargo --version && rustc --version");
     assert!(works && words.starts_with("cargo 1.") && words.contains("rustc 1."), "{words}");
     let stop = Stop::default();
-    let request = Request { network: Network::None, outlet: None, extra: &[], limits: LIMITS, stop: &stop };
-    let direct = room.run(sandbox, &room.program("cargo").arg("--version"), &request).unwrap().output;
+    let request =
+        Request { network: Network::None, outlet: None, extra: &[], limits: LIMITS, stop: &stop };
+    let direct =
+        room.run(sandbox, &room.program("cargo").arg("--version"), &request).unwrap().output;
     assert!(direct.stdout_text().starts_with("cargo 1."), "{}", direct.stderr_text());
     assert!(room.facts.tools.contains(&("cargo".to_owned(), cargo.path)));
 }
@@ -303,7 +349,9 @@ fn cost_of_a_room() {
     time("neighbour, 1 file", &mut || made.change_to(&git, &next, &Options::default()).unwrap());
     let folder = DependencyFolder { place: Some("x".into()), from: made.folder().to_owned() };
     let mut seen = None;
-    time("fingerprint, 2000 files", &mut || seen = Some(Dependencies::look(vec![folder.clone()], None).unwrap()));
+    time("fingerprint, 2000 files", &mut || {
+        seen = Some(Dependencies::look(vec![folder.clone()], None).unwrap());
+    });
     time("compare, 2000 files", &mut || drop(seen.as_ref().unwrap().changes().unwrap()));
     writeln!(std::io::stderr(), "{said}").ok();
 }

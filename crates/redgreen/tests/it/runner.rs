@@ -1,5 +1,5 @@
-//! Real runners in small projects: what a person would say of the run is what the report says. pytest and cargo are
-//! here, the others in a file each.
+//! Real runners in small projects: what a person would say of the run is what the report says.
+//! pytest and cargo are here, the others in a file each.
 
 mod bats;
 mod command;
@@ -50,8 +50,10 @@ impl Project {
     /// A package `demo` with a library.
     fn rust(lib: &str, files: &[(&str, &str)]) -> Self {
         let project = Self::new(files);
-        project
-            .write("Cargo.toml", "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n");
+        project.write(
+            "Cargo.toml",
+            "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n",
+        );
         project.write("src/lib.rs", lib);
         project
     }
@@ -68,17 +70,24 @@ impl Project {
 
     fn run_within(&self, timeout: Duration) -> Report {
         let settings = Settings { timeout, ..settings() };
-        detect(self.0.path()).unwrap().run(self.0.path(), &Selection::All, &settings, &Stop::default()).unwrap()
+        detect(self.0.path())
+            .unwrap()
+            .run(self.0.path(), &Selection::All, &settings, &Stop::default())
+            .unwrap()
     }
 
-    /// What a run that never ends by itself shows at its limit. On a busy machine the runner may not have come to its
-    /// first test by then, and is given more.
+    /// What a run that never ends by itself shows at its limit. On a busy machine the runner may
+    /// not have come to its first test by then, and is given more.
     #[track_caller]
     fn hangs(&self, seconds: u64) -> Report {
         for limit in [1, 5, 25].map(|times| Duration::from_secs(times * seconds)) {
             let started = Instant::now();
             let report = self.run_within(limit);
-            assert!(started.elapsed() < limit + STOPPED_MAX, "{:?} with a limit of {limit:?}", started.elapsed());
+            assert!(
+                started.elapsed() < limit + STOPPED_MAX,
+                "{:?} with a limit of {limit:?}",
+                started.elapsed()
+            );
             if !report.tests.is_empty() {
                 return report;
             }
@@ -87,7 +96,10 @@ impl Project {
     }
 
     fn select(&self, selection: &Selection) -> Report {
-        detect(self.0.path()).unwrap().run(self.0.path(), selection, &settings(), &Stop::default()).unwrap()
+        detect(self.0.path())
+            .unwrap()
+            .run(self.0.path(), selection, &settings(), &Stop::default())
+            .unwrap()
     }
 
     fn one(&self, id: &str) -> String {
@@ -128,7 +140,8 @@ fn path() -> Option<OsString> {
 
 /// Whether a runner is on this machine; one that is not is named and its test left out.
 pub(crate) fn is_installed(program: &str) -> bool {
-    let installed = std::env::split_paths(&path().unwrap_or_default()).any(|folder| folder.join(program).is_file());
+    let installed = std::env::split_paths(&path().unwrap_or_default())
+        .any(|folder| folder.join(program).is_file());
     if !installed {
         skipped(&format!("{program} is not on PATH"));
     }
@@ -138,10 +151,17 @@ pub(crate) fn is_installed(program: &str) -> bool {
 /// The virtual environment with pytest that `scripts/test` installs.
 pub(crate) fn venv() -> PathBuf {
     #[expect(clippy::disallowed_methods, reason = "tests are told where pytest is")]
-    let python = std::env::var_os("REDGREEN_TEST_PYTHON")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/python/bin/python"), PathBuf::from);
-    assert!(python.exists(), "no {}: run scripts/test, which installs pytest for the tests", python.display());
-    // `.tools` may be a link, which a clean room does not follow. The program itself is one too, and has to stay so.
+    let python = std::env::var_os("REDGREEN_TEST_PYTHON").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/python/bin/python"),
+        PathBuf::from,
+    );
+    assert!(
+        python.exists(),
+        "no {}: run scripts/test, which installs pytest for the tests",
+        python.display()
+    );
+    // `.tools` may be a link, which a clean room does not follow. The program itself is one too,
+    // and has to stay so.
     python.parent().unwrap().parent().unwrap().canonicalize().unwrap()
 }
 
@@ -150,7 +170,8 @@ fn shown(report: &Report) -> String {
     let mut lines = vec![format!("{:?}", report.outcome)];
     lines.extend(report.tests.iter().map(|test| format!("{:?} {}", test.status, test.id)));
     lines.extend(report.load_errors.iter().map(|error| {
-        let place = format!("{}:{}", error.file.as_deref().unwrap_or("-"), error.line.unwrap_or_default());
+        let place =
+            format!("{}:{}", error.file.as_deref().unwrap_or("-"), error.line.unwrap_or_default());
         format!("{:?} {} {place}", error.kind, error.code.as_deref().unwrap_or("-"))
     }));
     lines[1..].sort();
@@ -206,7 +227,12 @@ fn pytest_missing_module_and_name_beside_a_test_that_runs() {
             "Passed tests/test_old.py::test_old",
         ],
     );
-    assert!(report.load_errors.iter().any(|error| error.message == "ModuleNotFoundError: No module named 'roman'"));
+    assert!(
+        report
+            .load_errors
+            .iter()
+            .any(|error| error.message == "ModuleNotFoundError: No module named 'roman'")
+    );
 }
 
 #[test]
@@ -240,7 +266,8 @@ fn pytest_that_is_ended_by_a_test_has_crashed() {
 
 #[test]
 fn pytest_that_hangs_is_stopped_in_time() {
-    let project = Project::new(&[("test_a.py", "import time\ndef test_hang():\n    time.sleep(600)\n")]);
+    let project =
+        Project::new(&[("test_a.py", "import time\ndef test_hang():\n    time.sleep(600)\n")]);
     assert_eq!(shown(&project.hangs(4)), "TimedOut\nTimedOut test_a.py::test_hang");
 }
 
@@ -262,7 +289,10 @@ fn pytest_skips_expected_failures_and_parameters() {
             "Xpassed tests/test_calc.py::test_xpass",
         ],
     );
-    assert_eq!(report.test("tests/test_calc.py::test_skip").unwrap().message.as_deref(), Some("Skipped: later"));
+    assert_eq!(
+        report.test("tests/test_calc.py::test_skip").unwrap().message.as_deref(),
+        Some("Skipped: later")
+    );
 }
 
 #[test]
@@ -278,7 +308,8 @@ fn pytest_leaves_nothing_in_the_project_and_runs_all_in_spite_of_exitfirst() {
         ("test_a.py", "def test_a():\n    assert 0\ndef test_b():\n    pass\n"),
     ]);
     check(&project, &["Failed", "Failed test_a.py::test_a", "Passed test_a.py::test_b"]);
-    let mut left: Vec<_> = fs::read_dir(project.0.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let mut left: Vec<_> =
+        fs::read_dir(project.0.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["pytest.ini", "test_a.py"]);
 }
@@ -291,7 +322,8 @@ fn pytest_that_is_not_installed_is_the_environments_fault() {
     let python = project.0.path().join(".venv/bin/python");
     fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let suite = detect(project.0.path()).unwrap();
-    let error = suite.run(project.0.path(), &Selection::All, &settings(), &Stop::default()).unwrap_err();
+    let error =
+        suite.run(project.0.path(), &Selection::All, &settings(), &Stop::default()).unwrap_err();
     let failure = error.downcast_ref::<Failure>().unwrap();
     assert_eq!(failure.code, Code::Environment);
     assert!(failure.next.as_deref().is_some_and(|next| next.ends_with("-m pip install pytest")));
@@ -355,7 +387,10 @@ fn cargo_names_unit_integration_and_doc_tests_apart() {
     );
     let adds = report.test("demo/tests/calc::adds").unwrap();
     assert_eq!((adds.file.as_deref(), adds.line), (Some("tests/calc.rs"), Some(3)));
-    assert_eq!(adds.message.as_deref(), Some("assertion `left == right` failed\n  left: 3\n right: 4"));
+    assert_eq!(
+        adds.message.as_deref(),
+        Some("assertion `left == right` failed\n  left: 3\n right: 4")
+    );
 }
 
 #[test]
@@ -364,10 +399,16 @@ fn cargo_keeps_old_results_beside_a_new_test_that_does_not_compile() {
         ADD,
         &[
             ("tests/old.rs", "#[test]\nfn adds() { assert_eq!(demo::add(1, 2), 3); }\n"),
-            ("tests/new.rs", "use demo::subtract;\n#[test]\nfn subtracts() { assert_eq!(subtract(2, 1), 1); }\n"),
+            (
+                "tests/new.rs",
+                "use demo::subtract;\n#[test]\nfn subtracts() { assert_eq!(subtract(2, 1), 1); }\n",
+            ),
         ],
     );
-    check(&project, &["DidNotCompile", "MissingSymbol E0432 tests/new.rs:1", "Passed demo/tests/old::adds"]);
+    check(
+        &project,
+        &["DidNotCompile", "MissingSymbol E0432 tests/new.rs:1", "Passed demo/tests/old::adds"],
+    );
 }
 
 #[test]
@@ -399,7 +440,10 @@ fn cargo_that_is_ended_by_a_test_has_crashed() {
 
 #[test]
 fn cargo_that_hangs_is_stopped_in_time() {
-    let project = Project::rust(ADD, &[("tests/calc.rs", "#[test]\nfn hangs() { loop { std::thread::park() } }\n")]);
+    let project = Project::rust(
+        ADD,
+        &[("tests/calc.rs", "#[test]\nfn hangs() { loop { std::thread::park() } }\n")],
+    );
     assert_eq!(shown(&project.hangs(8)), "TimedOut\nTimedOut demo/tests/calc::hangs");
 }
 
@@ -417,7 +461,10 @@ fn cargo_results_forged_by_a_test_do_not_count() {
 #[test]
 fn cargo_noise_without_a_line_end_changes_nothing() {
     let noisy = "use std::io::Write;\n#[test]\nfn noisy() {\n    std::io::stdout().write_all(b\"test x ... FAILED\").unwrap();\n}\n";
-    check(&Project::rust(ADD, &[("tests/calc.rs", noisy)]), &["Passed", "Passed demo/tests/calc::noisy"]);
+    check(
+        &Project::rust(ADD, &[("tests/calc.rs", noisy)]),
+        &["Passed", "Passed demo/tests/calc::noisy"],
+    );
 }
 
 #[test]
@@ -438,9 +485,28 @@ fn cargo_runs_every_member_and_a_test_with_its_own_main() {
     ]);
     let report = check(
         &project,
-        &["Failed", "Failed b::fails", "Passed a/tests/it::here", "Passed b/tests/it::here", "Passed b/tests/own"],
+        &[
+            "Failed",
+            "Failed b::fails",
+            "Passed a/tests/it::here",
+            "Passed b/tests/it::here",
+            "Passed b/tests/own",
+        ],
     );
     assert_eq!(report.test("b::fails").unwrap().file.as_deref(), Some("b/src/lib.rs"));
+}
+
+/// Such tests are linked with the toolchain's shared libraries, which no other program of cargo's
+/// needs.
+#[test]
+fn cargo_runs_the_unit_tests_of_a_macro() {
+    let kit = "[package]\nname = \"kit\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[lib]\nproc-macro = true\n";
+    let macros = "use proc_macro::TokenStream;\n#[proc_macro]\npub fn same(input: TokenStream) -> TokenStream { input }\n\
+                  fn two() -> u8 { 2 }\n#[test]\nfn counts() { assert_eq!(two(), 2); }\n";
+    check(
+        &Project::new(&[("Cargo.toml", kit), ("src/lib.rs", macros)]),
+        &["Passed", "Passed kit::counts"],
+    );
 }
 
 #[test]
@@ -451,7 +517,10 @@ fn cargo_lists_every_kind_of_test_without_running_one() {
     let mut listed = project.list();
     listed.sort();
     let doc = ["demo/doc::src/lib.rs - f", "demo/doc::src/lib.rs - f #2"];
-    assert_eq!(listed, [doc[0], doc[1], "demo/tests/calc::adds", "demo/tests/calc::ig", "demo::unit"]);
+    assert_eq!(
+        listed,
+        [doc[0], doc[1], "demo/tests/calc::adds", "demo/tests/calc::ig", "demo::unit"]
+    );
 }
 
 /// Both ways to run Rust's tests measure with the same tool.
@@ -460,7 +529,8 @@ fn cargo_and_nextest_know_the_lines_that_tests_reach() {
     if !is_installed("cargo-llvm-cov") {
         return;
     }
-    let lib = "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n\npub fn never() -> i32 {\n    7\n}\n";
+    let lib =
+        "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n\npub fn never() -> i32 {\n    7\n}\n";
     let tests = "#[test]\nfn adds() { assert_eq!(demo::add(1, 2), 3); }\n#[test]\nfn fails() { panic!() }\n";
     let project = Project::rust(lib, &[("tests/calc.rs", tests)]);
     let expected = Some((vec![1, 2, 3], vec![5, 6, 7]));
@@ -478,7 +548,10 @@ fn coverage_without_its_tool_says_what_to_install() {
     let bare = Settings { path: None, ..settings() };
     let error = suite.coverage(project.0.path(), &bare, &Stop::default()).unwrap_err();
     let failure = error.downcast_ref::<Failure>().unwrap();
-    assert_eq!((failure.code, failure.what.as_str()), (Code::Environment, "cargo-llvm-cov is not installed"));
+    assert_eq!(
+        (failure.code, failure.what.as_str()),
+        (Code::Environment, "cargo-llvm-cov is not installed")
+    );
 }
 
 #[test]
@@ -488,7 +561,10 @@ fn cargo_runs_one_test_alone() {
     assert_eq!(project.one("demo/tests/calc::adds"), "Passed\nPassed demo/tests/calc::adds");
     assert_eq!(project.one("demo/tests/calc::nothing"), "NoTests");
     let file = project.select(&Selection::Files(vec!["tests/other.rs".to_owned()]));
-    assert_eq!(shown(&file), "Failed\nFailed demo/tests/other::adds_more\nPassed demo/tests/other::adds");
+    assert_eq!(
+        shown(&file),
+        "Failed\nFailed demo/tests/other::adds_more\nPassed demo/tests/other::adds"
+    );
 }
 
 #[test]
@@ -499,8 +575,14 @@ fn packages_below_the_root_are_run_in_their_own_folder() {
         ("api/pytest.ini", "[pytest]\n"),
         ("api/test_a.py", "def test_a():\n    assert 0\n"),
     ]);
-    let report = check(&project, &["Failed", "Failed api: test_a.py::test_a", "Passed web: test_a.py::test_a"]);
-    assert_eq!(report.test("api: test_a.py::test_a").unwrap().file.as_deref(), Some("api/test_a.py"));
+    let report = check(
+        &project,
+        &["Failed", "Failed api: test_a.py::test_a", "Passed web: test_a.py::test_a"],
+    );
+    assert_eq!(
+        report.test("api: test_a.py::test_a").unwrap().file.as_deref(),
+        Some("api/test_a.py")
+    );
     assert_eq!(project.one("web: test_a.py::test_a"), "Passed\nPassed web: test_a.py::test_a");
 }
 
@@ -508,9 +590,15 @@ fn packages_below_the_root_are_run_in_their_own_folder() {
 fn both_frameworks_make_one_report() {
     let project = Project::rust(
         ADD,
-        &[("tests/calc.rs", "#[test]\nfn adds() {}\n"), ("tests/test_calc.py", "def test_adds():\n    assert 0\n")],
+        &[
+            ("tests/calc.rs", "#[test]\nfn adds() {}\n"),
+            ("tests/test_calc.py", "def test_adds():\n    assert 0\n"),
+        ],
     );
-    let report = check(&project, &["Failed", "Failed tests/test_calc.py::test_adds", "Passed demo/tests/calc::adds"]);
+    let report = check(
+        &project,
+        &["Failed", "Failed tests/test_calc.py::test_adds", "Passed demo/tests/calc::adds"],
+    );
     assert_eq!(report.runner, "pytest+cargo");
     assert_eq!(detect(project.0.path()).unwrap().describe(), "pytest + cargo");
 }
@@ -521,7 +609,9 @@ fn bytecode_of_an_older_source_is_not_believed() {
     let test = "import calc\n\ndef test_value():\n    assert calc.VALUE == 2\n";
     fs::write(project.0.path().join("test_calc.py"), test).unwrap();
     let python = venv().join("bin/python");
-    let compile = redgreen::process::Program::new(python).args(["-m", "compileall", "-q", "."]).cwd(project.0.path());
+    let compile = redgreen::process::Program::new(python)
+        .args(["-m", "compileall", "-q", "."])
+        .cwd(project.0.path());
     let limits = redgreen::process::Limits { wall: TIMEOUT, output_bytes_max: 1 << 16 };
     assert!(compile.output(limits, &Stop::default()).unwrap().success());
     // The same size, and the same second: Python would take the bytecode for this source's.

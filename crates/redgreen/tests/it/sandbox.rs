@@ -1,4 +1,5 @@
-//! Fences on real programs, by every means that this machine allows; one that it does not is skipped by name.
+//! Fences on real programs, by every means that this machine allows; one that it does not is
+//! skipped by name.
 
 use std::ffi::OsString;
 use std::fs;
@@ -59,7 +60,8 @@ fn helper() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_redgreen"))
 }
 
-/// A `bwrap` of the tests' own, which is not the machine's: with that, every other test would run behind another fence.
+/// A `bwrap` of the tests' own, which is not the machine's: with that, every other test would run
+/// behind another fence.
 fn own_bwrap() -> Option<PathBuf> {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/bwrap").canonicalize().ok()
 }
@@ -71,8 +73,8 @@ fn sandbox(means: Means) -> anyhow::Result<Sandbox> {
     }
 }
 
-/// Takes away the programs of stronger means, and puts the tests' own `bwrap` where only systems have theirs, in mounts
-/// that are this command's alone.
+/// Takes away the programs of stronger means, and puts the tests' own `bwrap` where only systems
+/// have theirs, in mounts that are this command's alone.
 const ALONE: &str = r#"
 for name in $1; do
     for file in /usr/bin/$name /bin/$name /usr/sbin/$name /sbin/$name; do
@@ -87,14 +89,19 @@ shift 2
 exec "$@"
 "#;
 
-/// The words that start a command where these are the strongest means it finds; why not, where they cannot be.
+/// The words that start a command where these are the strongest means it finds; why not, where they
+/// cannot be.
 pub(crate) fn alone(means: Means) -> anyhow::Result<Vec<OsString>> {
     sandbox(means)?;
-    anyhow::ensure!(Sandbox::probe(helper()).by() != means, "on this machine every other test is behind it");
+    anyhow::ensure!(
+        Sandbox::probe(helper()).by() != means,
+        "on this machine every other test is behind it"
+    );
     let (away, own) = match means {
         Means::Bubblewrap => ("", own_bwrap()),
         Means::Namespaces => ("bwrap", None),
         Means::Landlock => ("bwrap unshare", None),
+        Means::Seatbelt => anyhow::bail!("that is for macOS"),
         Means::Nothing => anyhow::bail!("that is a setting"),
     };
     // Somebody who is not root is it for himself, as far as these mounts go.
@@ -104,7 +111,10 @@ pub(crate) fn alone(means: Means) -> anyhow::Result<Vec<OsString>> {
     let words: Vec<OsString> = words.into_iter().chain([own]).collect();
     let tried = words.split_first().map(|(first, rest)| Program::new(first).args(rest).arg("true"));
     let tried = tried.map(|program| program.output(LIMITS, &Stop::default())).transpose()?;
-    anyhow::ensure!(tried.is_some_and(|output| output.success()), "stronger means cannot be taken away here");
+    anyhow::ensure!(
+        tried.is_some_and(|output| output.success()),
+        "stronger means cannot be taken away here"
+    );
     Ok(words)
 }
 
@@ -131,7 +141,13 @@ fn held_what_is_outside_cannot_be_changed() {
         let by = sandbox.by();
         assert!(place.works(sandbox, "echo x > new && mkdir d && mv new d && rm file"), "{by:?}");
         assert!(place.works(sandbox, "cat ../out/file && ls /usr/bin > /dev/null"), "{by:?}");
-        for line in ["echo x > ../out/file", "echo x > ../new", "rm ../out/file", "mv ../out/file .", "> /usr/x"] {
+        for line in [
+            "echo x > ../out/file",
+            "echo x > ../new",
+            "rm ../out/file",
+            "mv ../out/file .",
+            "> /usr/x",
+        ] {
             assert!(!place.works(sandbox, line), "{by:?}: {line}");
         }
         assert_eq!(fs::read_to_string(place.root.join("out/file")).unwrap(), "text");
@@ -155,13 +171,25 @@ fn held_a_root_that_is_hidden_has_only_what_is_named() {
     each(MOUNTS, |sandbox| {
         let place = Place::new();
         let shown = ["/usr", "/bin", "/lib", "/lib64", "/etc"].map(PathBuf::from).into();
-        let fence =
-            Fence { hidden: vec!["/".into()], shown, writable: vec![place.root.join("in")], ..Fence::default() };
+        let fence = Fence {
+            hidden: vec!["/".into()],
+            shown,
+            writable: vec![place.root.join("in")],
+            ..Fence::default()
+        };
         let output = place.run(sandbox, &fence, "cat file; ls / ..; ls /home; ls /var").output;
         let seen = output.stdout_text();
-        assert!(seen.contains("text") && seen.contains("usr") && seen.contains("dev"), "{}", output.stderr_text());
+        assert!(
+            seen.contains("text") && seen.contains("usr") && seen.contains("dev"),
+            "{}",
+            output.stderr_text()
+        );
         for hidden in ["home", "log", "out", "secret"] {
-            assert!(!seen.lines().any(|line| line == hidden), "{:?}: {hidden} in {seen}", sandbox.by());
+            assert!(
+                !seen.lines().any(|line| line == hidden),
+                "{:?}: {hidden} in {seen}",
+                sandbox.by()
+            );
         }
     });
 }
@@ -209,7 +237,13 @@ fn held_a_loopback_of_its_own_can_be_used() {
         let place = Place::new();
         let fence = Fence { network: Network::Loopback, ..place.fence() };
         let output = place.run(sandbox, &fence, &format!("/usr/bin/python3 -c \"{ECHO}\"")).output;
-        assert_eq!(output.stdout_text(), "connected\n", "{:?}: {}", sandbox.by(), output.stderr_text());
+        assert_eq!(
+            output.stdout_text(),
+            "connected\n",
+            "{:?}: {}",
+            sandbox.by(),
+            output.stderr_text()
+        );
     });
 }
 
@@ -231,7 +265,11 @@ fn held_no_process_is_left_however_it_hides() {
             "setsid sleep {mark} & (setsid sh -c '(sleep {mark} &) ; sleep {mark}' &) ; nohup sleep {mark} & sleep 0.1; echo up"
         );
         let fenced = place.run(sandbox, &place.fence(), &line);
-        assert_eq!((fenced.output.exit, fenced.output.stdout_text().as_str()), (Exit::Code(0), "up\n"), "{by:?}");
+        assert_eq!(
+            (fenced.output.exit, fenced.output.stdout_text().as_str()),
+            (Exit::Code(0), "up\n"),
+            "{by:?}"
+        );
         assert_eq!(left(&mark), Vec::<String>::new(), "{by:?}");
     });
 }
@@ -242,7 +280,8 @@ fn held_no_process_is_left_at_the_time_limit() {
         let place = Place::new();
         let by = sandbox.by();
         let mark = format!("5{}{}.25", std::process::id(), by as u8);
-        let program = Program::shell(&format!("trap '' TERM; setsid sleep {mark} & setsid sleep {mark}"));
+        let program =
+            Program::shell(&format!("trap '' TERM; setsid sleep {mark} & setsid sleep {mark}"));
         let program = program.cwd(place.root.join("in")).env("PATH", PATH);
         let limits = Limits { wall: Duration::from_millis(700), ..LIMITS };
         let started = Instant::now();
@@ -261,7 +300,8 @@ fn held_no_process_is_left_at_the_time_limit() {
 #[test]
 fn held_a_runaway_is_stopped_at_the_limit() {
     // A branch of processes, not a bomb: it ends by itself where nothing holds it.
-    const BRANCHES: &str = "i=0; while [ $i -lt 400 ]; do sleep 1 & i=$((i+1)); done; wait; echo all";
+    const BRANCHES: &str =
+        "i=0; while [ $i -lt 400 ]; do sleep 1 & i=$((i+1)); done; wait; echo all";
     each(&[Means::Namespaces], |sandbox| {
         let place = Place::new();
         let fence = Fence { processes_max: Some(301), ..place.fence() };
@@ -271,7 +311,8 @@ fn held_a_runaway_is_stopped_at_the_limit() {
     each(FENCES, |sandbox| {
         let place = Place::new();
         let fence = Fence { file_bytes_max: Some(1 << 16), ..place.fence() };
-        let output = place.run(sandbox, &fence, "head -c 1000000 /dev/zero > big; stat -c %s big").output;
+        let output =
+            place.run(sandbox, &fence, "head -c 1000000 /dev/zero > big; stat -c %s big").output;
         assert_eq!(output.stdout_text(), "65536\n", "{:?}", sandbox.by());
     });
 }
@@ -287,7 +328,8 @@ fn held_exits_signals_input_and_surroundings_come_through() {
         assert_eq!(run("kill -ABRT $$").exit, Exit::Signal(6), "{by:?}");
         let folder = format!("{}\n", place.root.join("in").display());
         assert_eq!(run("pwd; echo err >&2").stdout_text(), folder, "{by:?}");
-        let program = Program::new("/bin/sh").args(["-c", "cat; echo $A$HOME"]).cwd(place.root.join("in"));
+        let program =
+            Program::new("/bin/sh").args(["-c", "cat; echo $A$HOME"]).cwd(place.root.join("in"));
         let program = program.env_clear().env("PATH", PATH).env("A", "b").stdin("in ");
         let fenced = sandbox.run(&program, &place.fence(), LIMITS, &Stop::default()).unwrap();
         assert_eq!(fenced.output.stdout_text(), "in b\n", "{by:?}");
@@ -303,12 +345,21 @@ fn held_nothing_is_won_back_inside() {
     each(MOUNTS, |sandbox| {
         let place = Place::new();
         let by = sandbox.by();
-        assert!(!place.works(sandbox, "grep -v '0000000000000000' /proc/self/status | grep -q CapEff"), "{by:?}");
+        assert!(
+            !place.works(sandbox, "grep -v '0000000000000000' /proc/self/status | grep -q CapEff"),
+            "{by:?}"
+        );
         let secret = place.root.join("secret");
         let undo = format!("umount {0}; unshare -Urm umount {0}; cat {0}/file", secret.display());
         assert!(!place.works(sandbox, &undo), "{by:?}");
-        assert!(!place.works(sandbox, "mount -o remount,rw / || [ -w /proc/sys/kernel/hostname ]"), "{by:?}");
-        assert!(!place.works(sandbox, "[ -w /proc/sysrq-trigger ] || [ -w /sys/kernel/uevent_helper ]"), "{by:?}");
+        assert!(
+            !place.works(sandbox, "mount -o remount,rw / || [ -w /proc/sys/kernel/hostname ]"),
+            "{by:?}"
+        );
+        assert!(
+            !place.works(sandbox, "[ -w /proc/sysrq-trigger ] || [ -w /sys/kernel/uevent_helper ]"),
+            "{by:?}"
+        );
         assert!(!place.works(sandbox, "ls /dev | grep -E '^(sd|vd|nvme|mem|kmsg)'"), "{by:?}");
         assert!(!place.works(sandbox, "cat /proc/1/environ || readlink /proc/1/root"), "{by:?}");
     });
@@ -320,11 +371,11 @@ fn a_verdict_can_say_what_held() {
     let words = |means| sandbox(means).map(|sandbox| sandbox.held(&fence));
     if let Ok(held) = words(Means::Namespaces) {
         assert!(held.is_firm());
-        assert_eq!(held.to_string(), "fenced in by namespaces");
+        assert_eq!(held.to_string(), "sandboxed by namespaces");
     }
     let nothing = words(Means::Nothing).unwrap();
-    assert_eq!(nothing.network, Grip::Not("it is open"));
-    assert!(nothing.to_string().starts_with("fenced in by nothing; files not: "), "{nothing}");
+    assert_eq!(nothing.network, Grip::Not("open"));
+    assert!(nothing.to_string().starts_with("sandboxed by nothing; files not: "), "{nothing}");
     let best = Sandbox::probe(helper());
     say(&format!("this machine: {}; {:?}", best.by().as_str(), best.passed_over));
 }
@@ -344,8 +395,13 @@ fn cost_of_a_fence() {
     say(&format!("bare: {bare:?}; probe: {:?}", time(&|| drop(Sandbox::probe(helper())))));
     each(&Means::ALL, |sandbox| {
         let fence = place.fence();
-        let fenced = time(&|| drop(sandbox.run(&program, &fence, LIMITS, &Stop::default()).unwrap()));
-        say(&format!("{}: {fenced:?}, {:?} more", sandbox.by().as_str(), fenced.saturating_sub(bare)));
+        let fenced =
+            time(&|| drop(sandbox.run(&program, &fence, LIMITS, &Stop::default()).unwrap()));
+        say(&format!(
+            "{}: {fenced:?}, {:?} more",
+            sandbox.by().as_str(),
+            fenced.saturating_sub(bare)
+        ));
     });
 }
 
@@ -360,11 +416,14 @@ fn an_ordinary_user_is_held_as_well() {
     }
     let own = std::env::current_exe().unwrap();
     let line = ["/usr/bin/setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"];
-    let as_nobody = |program: Program| program.through(line).cwd("/").output(LIMITS, &Stop::default()).unwrap();
+    let as_nobody =
+        |program: Program| program.through(line).cwd("/").output(LIMITS, &Stop::default()).unwrap();
     if !as_nobody(Program::new(&own).arg("--list")).success() {
         return skipped("an ordinary user cannot read the test program");
     }
-    let program = Program::new(&own).args(["sandbox::held", "egress::held", "--test-threads=2"]).env("TMPDIR", "/tmp");
+    let program = Program::new(&own)
+        .args(["sandbox::held", "egress::held", "--test-threads=2"])
+        .env("TMPDIR", "/tmp");
     let limits = Limits { wall: Duration::from_secs(120), ..LIMITS };
     let output = program.through(line).cwd("/").output(limits, &Stop::default()).unwrap();
     assert!(output.success(), "{}{}", output.stdout_text(), output.stderr_text());

@@ -1,5 +1,5 @@
-//! A scripted model on loopback, for the tests: it speaks the four wire formats and plays, turn by turn, what real
-//! servers do: answer, call tools, refuse, fail, break off, drip, flood.
+//! A scripted model on loopback, for the tests: it speaks the four wire formats and plays, turn by
+//! turn, what real servers do: answer, call tools, refuse, fail, break off, drip, flood.
 //!
 //! ```text
 //! let server = Server::start(vec![Turn::call("Read", json!({"path": "a.py"})), Turn::status(429), Turn::say("done")]);
@@ -25,7 +25,8 @@ const TICK: Duration = Duration::from_millis(20);
 const BODY_BYTES_MAX: usize = 64 << 20;
 
 pub(crate) struct Server {
-    /// Without a path: `http://127.0.0.1:4711`. The OpenAI formats want `/v1` behind it, and take any path.
+    /// Without a path: `http://127.0.0.1:4711`. The OpenAI formats want `/v1` behind it, and take
+    /// any path.
     pub(crate) url: String,
     seen: Arc<Mutex<Vec<Seen>>>,
     connections: Arc<AtomicUsize>,
@@ -169,14 +170,16 @@ impl Seen {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// How many answers of a model the conversation holds: by it a server without memory knows its turn.
+    /// How many answers of a model the conversation holds: by it a server without memory knows its
+    /// turn.
     pub(crate) fn answers(&self) -> usize {
         self.wire.answers(&self.body)
     }
 }
 
 impl Server {
-    /// Plays the turns in the order in which requests arrive; a request too many is told so with a 400.
+    /// Plays the turns in the order in which requests arrive; a request too many is told so with a
+    /// 400.
     pub(crate) fn start(turns: Vec<Turn>) -> Self {
         let next = AtomicUsize::new(0);
         Self::answering(move |_| {
@@ -185,7 +188,8 @@ impl Server {
         })
     }
 
-    /// Plays what `turn` makes of each request; for conversations that are begun anew or run side by side.
+    /// Plays what `turn` makes of each request; for conversations that are begun anew or run side
+    /// by side.
     pub(crate) fn answering(turn: impl Fn(&Seen) -> Turn + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -196,7 +200,8 @@ impl Server {
             over: Arc::default(),
         };
         let connections = Arc::clone(&server.connections);
-        let (seen, over, turn) = (Arc::clone(&server.seen), Arc::clone(&server.over), Arc::new(turn));
+        let (seen, over, turn) =
+            (Arc::clone(&server.seen), Arc::clone(&server.over), Arc::new(turn));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 if over.load(Ordering::SeqCst) {
@@ -274,12 +279,18 @@ fn read_request(reader: &mut impl BufRead) -> std::io::Result<Option<Seen>> {
 }
 
 /// Whether the connection may carry another request.
-fn play(turn: &Turn, request: &Seen, out: &mut TcpStream, over: &AtomicBool) -> std::io::Result<bool> {
+fn play(
+    turn: &Turn,
+    request: &Seen,
+    out: &mut TcpStream,
+    over: &AtomicBool,
+) -> std::io::Result<bool> {
     let wire = request.wire;
     match turn {
         Turn::Status { code, headers, body } => {
             let body = if body.is_empty() { wire.error(*code).to_string() } else { body.clone() };
-            let mut head = format!("HTTP/1.1 {code} scripted\r\ncontent-length: {}\r\n", body.len());
+            let mut head =
+                format!("HTTP/1.1 {code} scripted\r\ncontent-length: {}\r\n", body.len());
             for (name, value) in headers {
                 head.push_str(&format!("{name}: {value}\r\n"));
             }
@@ -303,8 +314,11 @@ fn play(turn: &Turn, request: &Seen, out: &mut TcpStream, over: &AtomicBool) -> 
             for event in events.iter().take(wire.opening()) {
                 chunk(out, event.text().as_bytes())?;
             }
-            let text =
-                events.iter().find(|event| event.data.contains("xxxx")).map(wire::Event::text).unwrap_or_default();
+            let text = events
+                .iter()
+                .find(|event| event.data.contains("xxxx"))
+                .map(wire::Event::text)
+                .unwrap_or_default();
             for _ in 0..bytes / text.len() {
                 chunk(out, text.as_bytes())?;
             }
@@ -319,8 +333,13 @@ fn play(turn: &Turn, request: &Seen, out: &mut TcpStream, over: &AtomicBool) -> 
                 }
                 wait(answer.drip, over)?;
                 if answer.is_noisy {
-                    let noise = json!({"type": "moon.phase", "phase": "waxing", "sequence_number": at});
-                    chunk(out, format!(": OPENROUTER PROCESSING\n\nevent: moon.phase\ndata: {noise}\n\n").as_bytes())?;
+                    let noise =
+                        json!({"type": "moon.phase", "phase": "waxing", "sequence_number": at});
+                    chunk(
+                        out,
+                        format!(": OPENROUTER PROCESSING\n\nevent: moon.phase\ndata: {noise}\n\n")
+                            .as_bytes(),
+                    )?;
                 }
                 chunk(out, event.text().as_bytes())?;
             }
@@ -346,7 +365,9 @@ fn wait(time: Duration, over: &AtomicBool) -> std::io::Result<()> {
 }
 
 fn begin(out: &mut TcpStream) -> std::io::Result<()> {
-    out.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
+    out.write_all(
+        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
+    )
 }
 
 fn chunk(out: &mut TcpStream, bytes: &[u8]) -> std::io::Result<()> {

@@ -11,9 +11,18 @@ pub(crate) fn skipped(why: &str) {
     {
         eprintln!("SKIPPED: {test}: {why}");
     }
-    #[expect(clippy::disallowed_methods, reason = "tests are told where to note what they leave out")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests are told where to note what they leave out"
+    )]
     let Some(list) = std::env::var_os("REDGREEN_TEST_SKIPPED") else { return };
     // One write of one line, for others write to it as well.
     let line = format!("{test}\t{why}\n");
-    OpenOptions::new().append(true).create(true).open(list).unwrap().write_all(line.as_bytes()).unwrap();
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(list)
+        .unwrap()
+        .write_all(line.as_bytes())
+        .unwrap();
 }

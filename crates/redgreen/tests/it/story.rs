@@ -1,4 +1,5 @@
-//! Stories: the real program in a real repository with a real test runner, told in the words a user would type.
+//! Stories: the real program in a real repository with a real test runner, told in the words a user
+//! would type.
 
 mod agents;
 mod attempts;
@@ -12,6 +13,7 @@ mod command;
 mod contest;
 mod cost;
 mod crash;
+mod demo;
 mod disk;
 mod doctor;
 mod doors;
@@ -19,6 +21,7 @@ mod everyday;
 mod example_projects;
 mod examples;
 mod fingerprint;
+mod fleet;
 mod forged;
 mod frameworks;
 mod honest;
@@ -27,10 +30,10 @@ mod injection;
 mod installing;
 mod judge;
 mod kill;
-mod landing;
 mod live;
 mod many;
 mod mcp;
+mod merge;
 mod merging;
 mod numbers;
 mod plain_notes;
@@ -44,6 +47,7 @@ mod run;
 mod scripts;
 mod session;
 mod several;
+mod side_by_side;
 mod small_models;
 mod stale;
 mod steer;
@@ -51,6 +55,7 @@ mod surroundings;
 mod terminal;
 mod test;
 mod traps;
+mod ui;
 mod undo;
 mod unruly;
 mod verbs;
@@ -66,14 +71,21 @@ use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 
 use redgreen::sandbox::Means;
 
-/// Three cycles on pytest: every phase accepted at the first try, the second refactoring changes something.
+/// The file by which redgreen detects the runner of an empty project.
+const UNITTEST: (&str, &str) =
+    ("tests/__init__.py", "\"\"\"Tests are classes of unittest.TestCase.\"\"\"\n");
+const PYTEST: (&str, &str) = ("pytest.ini", "[pytest]\n");
+
+/// Three cycles on unittest: every phase accepted at the first try, the second refactoring changes
+/// something.
 pub(crate) const CALCULATOR: &str = include_str!("story/calculator.toml");
 
-/// Time limits in seconds, to be tried one after the other where something has to begin before it is ended: a machine that
-/// has much to do takes longer, and an idle one is not kept waiting.
+/// Time limits in seconds, to be tried one after the other where something has to begin before it
+/// is ended: a machine that has much to do takes longer, and an idle one is not kept waiting.
 pub(crate) const LIMITS: [u32; 3] = [4, 16, 64];
 
 /// A repository, a home of its own, and nothing of the machine's configuration.
@@ -94,33 +106,51 @@ pub(crate) struct Said {
 }
 
 impl Story {
-    /// An empty project for pytest, with one commit on `main`. The path has a blank and a letter beyond ASCII.
+    /// An empty project for unittest, which starts five times faster than pytest, with one commit
+    /// on `main`. The path has a blank and a letter beyond ASCII.
     pub(crate) fn new() -> Self {
-        Self::bare_folder().begun()
+        Self::bare_folder().begun(UNITTEST)
     }
 
-    /// The same for several tests that look at one run from many sides. Nobody can say which of them is the last, so the
-    /// folder goes when another process of tests begins.
+    /// The same for pytest, for stories about judging or about pytest itself.
+    pub(crate) fn pytest() -> Self {
+        Self::bare_folder().begun(PYTEST)
+    }
+
+    /// The same for several tests that look at one run from many sides. Nobody can say which of
+    /// them is the last, so the folder goes when another process of tests begins.
     pub(crate) fn shared() -> Self {
+        Self::shared_folder().begun(UNITTEST)
+    }
+
+    pub(crate) fn shared_pytest() -> Self {
+        Self::shared_folder().begun(PYTEST)
+    }
+
+    fn shared_folder() -> Self {
         const PREFIX: &str = "redgreen-shared-";
         let own = format!("{PREFIX}{}-", std::process::id());
         for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
             let name = entry.file_name().into_string().unwrap_or_default();
-            let Some((process, _)) = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-')) else { continue };
+            let Some((process, _)) =
+                name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'))
+            else {
+                continue;
+            };
             if Path::new("/proc/self").exists() && !Path::new("/proc").join(process).exists() {
                 fs::remove_dir_all(entry.path()).ok();
             }
         }
-        Self::within(tempfile::Builder::new().prefix(&own).tempdir().unwrap()).begun()
+        Self::within(tempfile::Builder::new().prefix(&own).tempdir().unwrap())
     }
 
-    fn begun(self) -> Self {
+    fn begun(self, (path, text): (&str, &str)) -> Self {
         let story = self;
         story.git("init -q -b main");
         story.git("config user.name Ada");
         story.git("config user.email ada@example.com");
         story
-            .file("pytest.ini", "[pytest]\n")
+            .file(path, text)
             .file("redgreen.toml", "backoff = 0.0\n")
             .file(".gitignore", "__pycache__/\n");
         story.commit("first");
@@ -131,6 +161,32 @@ impl Story {
     pub(crate) fn calculator() -> Self {
         let story = Self::new();
         story.script("kata.toml", CALCULATOR);
+        story
+    }
+
+    /// A run of one cycle, "an adder", that waits for a human.
+    pub(crate) fn waiting() -> Self {
+        static RUN: OnceLock<Story> = OnceLock::new();
+        Self::copy_of(&RUN, |story| {
+            let script = [scripts::PLAN, scripts::RED, scripts::GREEN, scripts::DONE].concat();
+            story.script("kata.toml", &script);
+            story.redgreen("run --script @kata.toml \"an adder\"").exits(3);
+        })
+    }
+
+    /// A copy of a story whose beginning happens once for all tests, because runs take seconds.
+    pub(crate) fn copy_of(original: &OnceLock<Self>, begin: impl FnOnce(&Self)) -> Self {
+        let original = original.get_or_init(|| {
+            let story = Self::shared();
+            begin(&story);
+            story
+        });
+        let story = Self::bare_folder();
+        let (from, to) = (original.place("."), story.place("."));
+        let copied = story.command("cp").arg("-a").args([from, to]).status().unwrap();
+        assert!(copied.success());
+        // The index knows the times and numbers of the other files.
+        story.git("update-index -q --refresh");
         story
     }
 
@@ -145,10 +201,13 @@ impl Story {
         fs::create_dir_all(folder.path().join("home")).unwrap();
         let story = Self { root, folder, env: Vec::new() };
         let home = story.place("home").display().to_string();
-        let story = story.env("HOME", &home).env("REDGREEN_WORKTREES", &format!("{home}/worktrees"));
+        let story =
+            story.env("HOME", &home).env("REDGREEN_WORKTREES", &format!("{home}/worktrees"));
         // Nobody listens there: a model's server of this machine is none of the story's.
         let away = ["OLLAMA_HOST", "LMSTUDIO_BASE_URL", "LLAMA_BASE_URL", "VLLM_BASE_URL"];
-        away.iter().fold(story, |story, name| story.env(name, "http://127.0.0.1:9")).env("REDGREEN_TRUST", "1")
+        away.iter()
+            .fold(story, |story, name| story.env(name, "http://127.0.0.1:9"))
+            .env("REDGREEN_TRUST", "1")
     }
 
     #[must_use]
@@ -190,7 +249,8 @@ impl Story {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
-    /// `redgreen <line>`; words are split at blanks, `"…"` keeps them together, `@name` is a path beside the repository.
+    /// `redgreen <line>`; words are split at blanks, `"…"` keeps them together, `@name` is a path
+    /// beside the repository.
     pub(crate) fn redgreen(&self, line: &str) -> Said {
         Said::of(line, &self.prepare(line).output().unwrap())
     }
@@ -204,17 +264,20 @@ impl Story {
 
     /// A command with the story's environment and nothing else.
     pub(crate) fn command(&self, program: &str) -> Command {
-        let env: BTreeMap<String, String> = machine().into_iter().chain(self.env.iter().cloned()).collect();
+        let env: BTreeMap<String, String> =
+            machine().into_iter().chain(self.env.iter().cloned()).collect();
         // By its name alone it could only be started by copying all memory of these tests.
         let places = std::env::split_paths(&env["PATH"]).map(|folder| folder.join(program));
-        let place = places.into_iter().find(|place| place.is_file()).unwrap_or_else(|| program.into());
+        let place =
+            places.into_iter().find(|place| place.is_file()).unwrap_or_else(|| program.into());
         #[expect(clippy::disallowed_methods, reason = "a story starts programs as a user does")]
         let mut command = Command::new(place);
         command.current_dir(&self.root).env_clear().envs(env);
         command
     }
 
-    /// The commits of a branch, oldest first, without the one the story began with: subject and files touched.
+    /// The commits of a branch, oldest first, without the one the story began with: subject and
+    /// files touched.
     pub(crate) fn log(&self, range: &str) -> Vec<String> {
         self.git(&format!("log --reverse --format=%s {range}")).lines().map(str::to_owned).collect()
     }
@@ -230,27 +293,44 @@ impl Story {
     /// Every turn of the only run says that its agent was held by these means.
     #[track_caller]
     pub(crate) fn fenced_by(&self, means: Means) {
-        let runs = fs::read_dir(self.root.join(".git/redgreen/runs")).unwrap().map(|run| run.unwrap().path());
+        let runs = fs::read_dir(self.root.join(".git/redgreen/runs"))
+            .unwrap()
+            .map(|run| run.unwrap().path());
         let transcripts = runs.flat_map(|run| fs::read_dir(run.join("transcripts")).unwrap());
-        let told: Vec<String> = transcripts.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
-        let words = format!("\nfenced in by {}", means.as_str());
-        assert!(!told.is_empty() && told.iter().all(|turn| turn.contains(&words)), "{words}: {told:?}");
+        let told: Vec<String> =
+            transcripts.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+        let words = format!("\nsandboxed by {}", means.as_str());
+        assert!(
+            !told.is_empty() && told.iter().all(|turn| turn.contains(&words)),
+            "{words}: {told:?}"
+        );
     }
 
-    /// Everything in the checkout and what git knows about it, byte for byte: files, index, refs of the user's.
+    /// Everything in the checkout and what git knows about it, byte for byte: files, index, refs of
+    /// the user's.
     pub(crate) fn belongings(&self) -> BTreeMap<String, Vec<u8>> {
         let mut all = self.belongings_but_times();
-        all.insert(".git/index".to_owned(), fs::read(self.root.join(".git/index")).unwrap_or_default());
+        all.insert(
+            ".git/index".to_owned(),
+            fs::read(self.root.join(".git/index")).unwrap_or_default(),
+        );
         all
     }
 
-    /// The same, but of the index only what it says: a merge that git itself refuses refreshes the times in it.
+    /// The same, but without the timestamps of the index: git refreshes them even when it refuses a
+    /// merge.
     pub(crate) fn belongings_but_times(&self) -> BTreeMap<String, Vec<u8>> {
         let mut all = BTreeMap::new();
         collect(&self.root, &self.root, &mut all);
-        all.insert(".git/index".to_owned(), self.git("ls-files --stage -v --full-name").into_bytes());
+        all.insert(
+            ".git/index".to_owned(),
+            self.git("ls-files --stage -v --full-name").into_bytes(),
+        );
         for name in ["HEAD", "config"] {
-            all.insert(format!(".git/{name}"), fs::read(self.root.join(".git").join(name)).unwrap_or_default());
+            all.insert(
+                format!(".git/{name}"),
+                fs::read(self.root.join(".git").join(name)).unwrap_or_default(),
+            );
         }
         for refs in ["refs/heads/main", "refs/stash", "refs/tags"] {
             let value = self.git(&format!("for-each-ref {refs}"));
@@ -289,7 +369,11 @@ impl Said {
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
         let Self { line, signal, stdout, stderr, .. } = &self;
-        assert_eq!(self.code, Some(code), "redgreen {line} (signal {signal:?})\n{stdout}\n{stderr}");
+        assert_eq!(
+            self.code,
+            Some(code),
+            "redgreen {line} (signal {signal:?})\n{stdout}\n{stderr}"
+        );
         self
     }
 
@@ -305,7 +389,8 @@ impl Said {
     #[track_caller]
     pub(crate) fn json(&self) -> serde_json::Value {
         let last = self.stdout.lines().last().unwrap_or_default();
-        serde_json::from_str(last).unwrap_or_else(|error| panic!("redgreen {}: {error}: {last}", self.line))
+        serde_json::from_str(last)
+            .unwrap_or_else(|error| panic!("redgreen {}: {error}: {last}", self.line))
     }
 }
 
@@ -340,7 +425,10 @@ fn collect(root: &Path, folder: &Path, all: &mut BTreeMap<String, Vec<u8>>) {
         if path.is_dir() && !path.is_symlink() {
             collect(root, &path, all);
         } else {
-            all.insert(path.strip_prefix(root).unwrap().display().to_string(), fs::read(&path).unwrap_or_default());
+            all.insert(
+                path.strip_prefix(root).unwrap().display().to_string(),
+                fs::read(&path).unwrap_or_default(),
+            );
         }
     }
 }

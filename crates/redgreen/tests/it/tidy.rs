@@ -1,5 +1,5 @@
-//! House rules that no compiler checks. Each rule is a function from a file to its faults, run over every file git
-//! knows or is about to know; the examples beside each rule prove that it can fail.
+//! House rules that no compiler checks. Each rule is a function from a file to its faults, run over
+//! every file git knows or is about to know; the examples beside each rule prove that it can fail.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,8 @@ mod layers;
 mod source;
 mod text;
 
-/// Files that record what others wrote (captured output, sample projects) follow no rule of ours about style.
+/// Files that record what others wrote (captured output, sample projects) follow no rule of ours
+/// about style.
 const RECORDED: &str = "testdata/";
 const GIT_LIMITS: Limits = Limits { wall: Duration::from_secs(60), output_bytes_max: 16 << 20 };
 
@@ -51,7 +52,8 @@ fn root() -> PathBuf {
     root.canonicalize().unwrap()
 }
 
-/// Every text file git tracks, and new ones it does not ignore, so that a fault shows before the first commit.
+/// Every text file git tracks, and new ones it does not ignore, so that a fault shows before the
+/// first commit.
 fn files() -> Vec<File> {
     let root = root();
     // In a container the checkout often belongs to somebody else; listing it is harmless.

@@ -1,6 +1,6 @@
-//! Go: a main package beside the tested one. Test files become ordinary files: those of the package itself stay in it, those
-//! of its `_test` package get a folder. A small package of ours stands in for `testing`; tests that need more of it than it
-//! has do not compile, and nothing is concluded.
+//! Go: a main package next to the tested one. Test files become ordinary files: those of the
+//! package itself stay in it, those of its `_test` package get a folder. A small package of ours
+//! replaces `testing`. Tests that need more do not compile, and then there is no conclusion.
 
 use regex::Regex;
 
@@ -10,11 +10,13 @@ use crate::path::{folder, join};
 use crate::syntax::Item;
 
 const SHIM: &str = include_str!("steps.go.in");
-/// Folders of ours: what stands in for `testing`, and tests that see the package from outside.
+/// Our folders: the replacement for `testing`, and tests that see the package from outside.
 const STEPS: &str = "steps";
 const USES: &str = "uses";
-/// What only a test binary is or sees: tests that start themselves would start the program again and again.
-const OF_THE_RUNNER: &[&str] = &["os.Args", "os.Executable", "-test.", "func TestMain(", "_test.go\""];
+/// Things that only a test binary has. Tests that start themselves would start the program again
+/// and again.
+const OF_THE_RUNNER: &[&str] =
+    &["os.Args", "os.Executable", "-test.", "func TestMain(", "_test.go\""];
 
 pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> {
     let place = folder(&file).to_owned();
@@ -24,7 +26,8 @@ pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> 
     let import = join(&module, inside);
     let shim = join(&module, STEPS);
     let ours = [join(&root, STEPS), join(&place, USES), join(&place, NAME)];
-    let is_taken = |ours: &String| material.paths.iter().any(|path| path.starts_with(&format!("{ours}/")));
+    let is_taken =
+        |ours: &String| material.paths.iter().any(|path| path.starts_with(&format!("{ours}/")));
     if ours.iter().any(is_taken) {
         return None;
     }
@@ -50,9 +53,13 @@ pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> 
     }
     let source = (material.now)(&file)?;
     let items = items(&file, &source);
-    let own = targets(material, &file, &items).into_iter().filter(|(item, _)| is_plain(&source, item));
+    let own =
+        targets(material, &file, &items).into_iter().filter(|(item, _)| is_plain(&source, item));
     let bodies: Vec<Body> = own
-        .map(|(item, id)| Body { id: whole(&id, &item.name), path: format!("tested.{}", renamed(&item.name)) })
+        .map(|(item, id)| Body {
+            id: whole(&id, &item.name),
+            path: format!("tested.{}", renamed(&item.name)),
+        })
         .collect();
     let tested = match package_of(&source)? == package {
         true => import,
@@ -74,27 +81,35 @@ fn write(head: &str, bodies: &[Body]) -> String {
             format!("\t\t{STEPS}.Told({at}, round, {name:?}, {})\n", body.path)
         })
         .collect();
-    format!("{head}\nfunc main() {{\n\tfor round := 0; round < {ROUNDS}; round++ {{\n{calls}\t}}\n}}\n")
+    format!(
+        "{head}\nfunc main() {{\n\tfor round := 0; round < {ROUNDS}; round++ {{\n{calls}\t}}\n}}\n"
+    )
 }
 
 fn is_plain(source: &str, item: &Item) -> bool {
     let text = source.get(item.span.clone()).unwrap_or_default();
-    item.name.starts_with("Test") && text.contains(&format!("func {}(", item.name)) && text.contains("*testing.T)")
+    item.name.starts_with("Test")
+        && text.contains(&format!("func {}(", item.name))
+        && text.contains("*testing.T)")
 }
 
-/// A test file as an ordinary one, which does not speak of tests.
+/// A test file as an ordinary file that does not mention tests.
 fn as_code(source: &str, items: &[Item], shim: &str) -> Option<String> {
     let import = Regex::new(r#"(?m)^(\s*(?:import\s+)?)"testing"\s*$"#).ok()?;
     let mut text = import.replace(source, format!("${{1}}testing \"{shim}\"")).into_owned();
     let package = Regex::new(r"(?m)^package \w+_test\b").ok()?;
     text = package.replace(&text, format!("package {USES}")).into_owned();
     for item in items.iter().filter(|item| item.is_test && item.name.starts_with("Test")) {
-        text = text.replacen(&format!("func {}(", item.name), &format!("func {}(", renamed(&item.name)), 1);
+        text = text.replacen(
+            &format!("func {}(", item.name),
+            &format!("func {}(", renamed(&item.name)),
+            1,
+        );
     }
     Some(text)
 }
 
-/// The call stack tells the names of functions.
+/// The call stack contains the names of functions.
 fn renamed(test: &str) -> String {
     format!("Step{}", test.strip_prefix("Test").unwrap_or(test))
 }
@@ -105,7 +120,7 @@ fn whole(id: &str, test: &str) -> String {
     id.get(..end).unwrap_or(id).to_owned()
 }
 
-/// The folder of the module that a folder belongs to.
+/// The root folder of the module that contains a folder.
 pub(in crate::experiment) fn module_root(material: &Material<'_>, folder: &str) -> Option<String> {
     let mut here = folder;
     loop {

@@ -1,5 +1,6 @@
-//! Python: an interpreter that finds no test runner executes the test file's functions. A small stand-in for pytest has what
-//! most tests use of it; tests that need more are skipped, and nothing is concluded.
+//! Python: an interpreter without a test runner calls the functions of the test file. A small
+//! replacement for pytest has what most tests use. Tests that need more are skipped, and then there
+//! is no conclusion.
 
 use serde_json::json;
 
@@ -8,8 +9,11 @@ use crate::experiment::calls::RUNNERS;
 use crate::experiment::{Driver, Experiment, Interpreter, Material, Way, order};
 use crate::framework;
 
-const DRIVER: Driver =
-    Driver { interpreter: Interpreter::Python, file: "__main__.py", source: include_str!("bodies.py") };
+const DRIVER: Driver = Driver {
+    interpreter: Interpreter::Python,
+    file: "__main__.py",
+    source: include_str!("bodies.py"),
+};
 /// Fixtures and settings for every test of a folder.
 const SHARED: &str = "conftest.py";
 
@@ -30,12 +34,12 @@ pub(super) fn way(file: &str, source: &str, named: bool, bodies: &[Body]) -> Way
     Way::Driver { driver: DRIVER, question: question.to_string() }
 }
 
-/// The test under its runner, without what the project prepares for all tests: code may depend on that, and the program
-/// does not have it.
+/// The test under its runner, without the project's shared fixtures. Code may depend on them, and
+/// the program does not have them.
 pub(super) fn unprepared(material: &Material<'_>, id: &str) -> Experiment {
     let shared = material.paths.iter().filter(|path| path.rsplit('/').next() == Some(SHARED));
     let edits = shared.map(|path| (path.clone(), String::new())).collect();
-    // The body has all rows of a table.
+    // The body contains all rows of a table.
     let case = framework::identity(id).case.map(|case| format!("[{case}]")).unwrap_or_default();
     let id = id.strip_suffix(&case).unwrap_or(id);
     let what = format!("{id}, alone and without {SHARED}");

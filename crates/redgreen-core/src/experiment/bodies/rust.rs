@@ -1,5 +1,5 @@
-//! Rust: a binary of the package. Tests of `tests/` use the library as any program does; tests beside the code are built as
-//! a part of the library's own modules, so that they reach what is private.
+//! Rust: a binary of the package. Tests in `tests/` use the library like any program. Tests next to
+//! the code are built as part of the library's modules, so that they can use private items.
 
 use regex::{Captures, Regex};
 
@@ -9,9 +9,10 @@ use crate::experiment::Material;
 use crate::path::join;
 use crate::syntax::Item;
 
-/// Attributes of test functions that the compiler itself knows.
-const BUILT_IN: &[&str] = &["test", "should_panic", "ignore", "allow", "expect", "cfg", "doc", "inline"];
-/// Given by cargo or by the test runner while tests run; and test files, of which the program sees none.
+/// Attributes of test functions that the compiler knows.
+const BUILT_IN: &[&str] =
+    &["test", "should_panic", "ignore", "allow", "expect", "cfg", "doc", "inline"];
+/// Set by cargo or the test runner while tests run; and test files, which the program does not see.
 const OF_THE_RUNNER: &[&str] = &["\"CARGO", "thread::current", "\"tests"];
 /// Tests that start themselves would start the program again and again.
 const ITSELF: &str = "current_exe";
@@ -47,16 +48,25 @@ pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> 
         head = lenient(&head);
         (head, modules.iter().map(|name| format!("{name}::")).collect())
     };
-    let bodies = own.map(|(item, id)| Body { id, path: format!("crate::{module}{}", item.name) }).collect();
+    let bodies =
+        own.map(|(item, id)| Body { id, path: format!("crate::{module}{}", item.name) }).collect();
     let Package { folder, build, main, .. } = package;
-    let kind = Kind::Built(Box::new(Built { root: folder.clone(), home: folder, build, edits, main, head, write }));
+    let kind = Kind::Built(Box::new(Built {
+        root: folder.clone(),
+        home: folder,
+        build,
+        edits,
+        main,
+        head,
+        write,
+    }));
     Some(Program { file, bodies, kind })
 }
 
-/// A package of cargo that gets one more binary.
+/// A cargo package with an additional binary.
 pub(in crate::experiment) struct Package {
     pub(in crate::experiment) folder: String,
-    /// Its manifest, which knows the binary.
+    /// Its manifest, with the binary.
     pub(in crate::experiment) manifest: (String, String),
     pub(in crate::experiment) build: Build,
     /// The file of the binary.
@@ -64,7 +74,8 @@ pub(in crate::experiment) struct Package {
 }
 
 impl Package {
-    /// Nothing where the folder has no manifest, or where the binary would not be given what cargo gives the tests.
+    /// `None` if the folder has no manifest, or if the binary would lack something that cargo
+    /// provides to tests.
     pub(in crate::experiment) fn of(
         material: &Material<'_>,
         read: &dyn Fn(&str) -> Option<String>,
@@ -75,17 +86,20 @@ impl Package {
         let text = read(&path)?;
         let name = package_name(&text)?;
         let main = join(&folder, &format!("src/{NAME}.rs"));
-        // Cargo gives tests what `[env]` says, and programs that it does not start nothing.
+        // Cargo sets the variables in `[env]` for tests, but not for programs that it does not
+        // start.
         let given = [".cargo/config.toml", ".cargo/config"].iter().filter_map(|path| read(path));
         if material.paths.contains(&main) || given.into_iter().any(|text| text.contains("[env]")) {
             return None;
         }
-        let mut packages: Vec<String> = material.packages.iter().map(|package| package.name.clone()).collect();
+        let mut packages: Vec<String> =
+            material.packages.iter().map(|package| package.name.clone()).collect();
         packages.push(name);
         packages.sort_unstable();
         packages.dedup();
         packages.truncate(PACKAGES_MAX);
-        let manifest = (path, format!("{text}\n[[bin]]\nname = \"{NAME}\"\npath = \"src/{NAME}.rs\"\n"));
+        let manifest =
+            (path, format!("{text}\n[[bin]]\nname = \"{NAME}\"\npath = \"src/{NAME}.rs\"\n"));
         Some(Self { build: Build::Cargo { packages }, manifest, main, folder })
     }
 
@@ -94,7 +108,7 @@ impl Package {
     }
 }
 
-/// The modules from the root of the crate to that of a file; none for the library itself.
+/// The modules from the root of the crate to a file. Empty for the library itself.
 pub(in crate::experiment) fn modules_of(file: &str) -> Vec<&str> {
     let inside = file.split_once("src/").map_or(file, |(_, inside)| inside);
     match inside.trim_end_matches(".rs").trim_end_matches("/mod") {
@@ -103,7 +117,7 @@ pub(in crate::experiment) fn modules_of(file: &str) -> Vec<&str> {
     }
 }
 
-/// A test that takes nothing, and is started by nothing but the attribute.
+/// A test without parameters that only uses the test attribute.
 fn is_plain(source: &str, item: &Item) -> bool {
     let text = source.get(item.span.clone()).unwrap_or_default();
     let name = item.name.rsplit("::").next().unwrap_or_default();
@@ -112,9 +126,14 @@ fn is_plain(source: &str, item: &Item) -> bool {
     let attributes = attributes(before);
     let plain = attributes.iter().all(|name| BUILT_IN.contains(&name.as_str()))
         && attributes.iter().any(|name| name == "test")
-        && !attributes.iter().any(|name| matches!(name.as_str(), "should_panic" | "ignore" | "cfg"));
+        && !attributes
+            .iter()
+            .any(|name| matches!(name.as_str(), "should_panic" | "ignore" | "cfg"));
     let result = gives.trim().is_empty() || gives.contains("Result");
-    plain && result && !before.contains("async") && !OF_THE_RUNNER.iter().any(|words| rest.contains(words))
+    plain
+        && result
+        && !before.contains("async")
+        && !OF_THE_RUNNER.iter().any(|words| rest.contains(words))
 }
 
 /// The names of the attributes before a function.
@@ -123,7 +142,8 @@ fn attributes(before: &str) -> Vec<String> {
     found.filter_map(|rest| rest.split(['(', ']', ' ', '=']).next().map(str::to_owned)).collect()
 }
 
-/// A file with tests as one without: plain tests are functions, and what only other runners start is gone.
+/// A test file as ordinary code: plain tests become functions, and tests for other runners are
+/// removed.
 fn as_code(source: &str, items: &[Item]) -> Option<String> {
     let mut text = source.to_owned();
     let mut tests: Vec<&Item> = items.iter().filter(|item| item.is_test).collect();
@@ -135,26 +155,30 @@ fn as_code(source: &str, items: &[Item]) -> Option<String> {
         let known = attributes(before).iter().all(|name| BUILT_IN.contains(&name.as_str()));
         let new = match (known, is_plain(source, item)) {
             (false, _) => String::new(),
-            // The compiler leaves tests out by itself.
+            // The compiler already leaves tests out.
             (true, false) => own.to_owned(),
-            (true, true) => {
-                own.replacen("#[test]", "", 1).replacen(&format!("fn {name}("), &format!("pub(crate) fn {name}("), 1)
-            }
+            (true, true) => own.replacen("#[test]", "", 1).replacen(
+                &format!("fn {name}("),
+                &format!("pub(crate) fn {name}("),
+                1,
+            ),
         };
         text.replace_range(item.span.clone(), &new);
     }
     with_tests(&text)
 }
 
-/// The modules of tests are there, and all modules can be reached from the root.
+/// Test modules are included, and all modules are reachable from the root.
 fn with_tests(source: &str) -> Option<String> {
-    let tests = Regex::new(r"#\[cfg\(test\)\]\s*((?:#\[[^\]]*\]\s*)*)(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)").ok()?;
+    let tests =
+        Regex::new(r"#\[cfg\(test\)\]\s*((?:#\[[^\]]*\]\s*)*)(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)")
+            .ok()?;
     let source = tests.replace_all(source, "${1}#[allow(warnings)] pub(crate) mod ${2}");
     let used = Regex::new(r"#\[cfg\(test\)\]\s*use\s").ok()?;
     open_modules(&used.replace_all(&source, "#[allow(warnings)] use "))
 }
 
-/// All modules can be reached from the root.
+/// Makes all modules reachable from the root.
 pub(in crate::experiment) fn open_modules(source: &str) -> Option<String> {
     let private = Regex::new(r"(?m)^(\s*)mod\s+(\w+)").ok()?;
     Some(private.replace_all(source, "${1}pub(crate) mod ${2}").into_owned())
@@ -174,19 +198,22 @@ pub(in crate::experiment) fn ways_in(
     places.collect()
 }
 
-/// A library that is built as a program has code that nothing uses; its authors may forbid that.
+/// A library that is built as a program contains unused code, which its authors may forbid.
 pub(in crate::experiment) fn lenient(source: &str) -> String {
     source.replace("#![deny(", "#![warn(").replace("#![forbid(", "#![warn(")
 }
 
-/// Modules of tests are found from where the program is.
+/// Finds test modules relative to the program.
 fn with_modules(source: &str, material: &Material<'_>, folder: &str) -> Option<String> {
     let module = Regex::new(r"(?m)^\s*pub\(crate\) mod (\w+);").ok()?;
     let placed = module.replace_all(source, |found: &Captures<'_>| {
         let name = found.get(1).map_or("", |name| name.as_str());
         let known = [format!("{name}.rs"), format!("{name}/mod.rs")];
-        let place = known.into_iter().find(|path| material.paths.contains(&format!("{folder}/{path}")));
-        place.map_or_else(String::new, |place| format!("#[path = \"../tests/{place}\"] pub(crate) mod {name};"))
+        let place =
+            known.into_iter().find(|path| material.paths.contains(&format!("{folder}/{path}")));
+        place.map_or_else(String::new, |place| {
+            format!("#[path = \"../tests/{place}\"] pub(crate) mod {name};")
+        })
     });
     Some(placed.into_owned())
 }
@@ -198,7 +225,8 @@ fn package_name(manifest: &str) -> Option<String> {
 
 fn write(head: &str, bodies: &[Body]) -> String {
     let calls = bodies.iter().enumerate().rev();
-    let calls: String = calls.map(|(at, body)| format!("        told({at}, round, {});\n", body.path)).collect();
+    let calls: String =
+        calls.map(|(at, body)| format!("        told({at}, round, {});\n", body.path)).collect();
     format!(
         r#"{head}
 fn main() {{
@@ -233,7 +261,11 @@ mod tests {
 
     #[track_caller]
     fn check(source: &str, expected: &str) {
-        assert_eq!(as_code(source, &items("tests/add.rs", source)).as_deref(), Some(expected), "{source}");
+        assert_eq!(
+            as_code(source, &items("tests/add.rs", source)).as_deref(),
+            Some(expected),
+            "{source}"
+        );
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! Rust and Go: calls with arguments that are data, as an ordinary program that is built with the code. It makes each call
-//! several times and tells what came of it; what was expected is not in it.
+//! Rust and Go: calls with data as arguments, in an ordinary program that is built with the code.
+//! It makes each call several times and prints the results. It does not contain the expected
+//! values.
 //!
-//! A function of ours stands in the very file (Rust) or package (Go) of what it calls, so that everything there can be called.
+//! Our function is in the same file (Rust) or package (Go) as the function it calls, so that it can
+//! call private functions.
 
 use std::collections::BTreeMap;
 
@@ -22,13 +24,13 @@ use crate::verdict::{Code, Reason};
 
 const RUST: &str = include_str!("plain.rs.in");
 const GO: &str = include_str!("plain.go.in");
-/// What holds our function: a module of Rust, a file of Go.
+/// The container of our function: a Rust module or a Go file.
 const CALLS: &str = "redgreen_calls";
-/// Calls of one function with arguments near those of the tests: each is compiled.
+/// The maximum number of similar calls of one function. Each is compiled.
 const NEAR_MAX: usize = 80;
-/// A larger number may be a count of something that then fills the memory.
+/// A larger number may be a count that fills the memory.
 const NUMBER_MAX: i64 = 1 << 15;
-/// Results that are told in another order each time, or cannot be told.
+/// Results that print in a different order each time, or cannot be printed.
 const UNTOLD: [&str; 4] = ["impl ", "dyn ", "Hash", "fn("];
 
 /// A call of a function in a file.
@@ -40,8 +42,8 @@ pub struct Ask {
     pub args: Vec<Value>,
 }
 
-/// Programs that make calls, and what is known without them: calls of what is not there, or that cannot be given what
-/// they give.
+/// Programs that make calls, and results that are known without them: calls of missing functions,
+/// or with unsupported arguments.
 #[derive(Debug, Default)]
 pub struct Programs {
     pub programs: Vec<Program>,
@@ -54,8 +56,14 @@ pub struct Program {
     pub asked: Vec<usize>,
 }
 
-/// The calls that can be made on a tree, as few programs as possible.
-pub fn programs(material: &Material<'_>, tree: Tree, asks: Vec<Ask>, question: Question, what: &str) -> Programs {
+/// The possible calls on a tree, in as few programs as possible.
+pub fn programs(
+    material: &Material<'_>,
+    tree: Tree,
+    asks: Vec<Ask>,
+    question: Question,
+    what: &str,
+) -> Programs {
     let read = material.texts(tree);
     let mut made = Programs::default();
     let mut places: BTreeMap<String, Vec<Ask>> = BTreeMap::new();
@@ -83,10 +91,10 @@ pub fn programs(material: &Material<'_>, tree: Tree, asks: Vec<Ask>, question: Q
     made
 }
 
-const UNBUILT: &str = "the call does not build";
+const UNBUILT: &str = "the call does not compile";
 
 impl Program {
-    /// What the program said of its calls, all of them; nothing where it was not built.
+    /// The results of all calls. Empty if the program was not built.
     pub fn said(&self, log: Option<&str>) -> Vec<Said> {
         let Some(log) = log else {
             return self.asked.iter().map(|index| Said::missing(*index, UNBUILT)).collect();
@@ -96,7 +104,7 @@ impl Program {
     }
 }
 
-/// What keeps a call from being made, as far as the text tells.
+/// Why a call is impossible, as far as the source shows.
 fn why_not(read: &dyn Fn(&str) -> Option<String>, ask: &Ask) -> Option<String> {
     let Some(source) = read(&ask.path) else { return Some(format!("no file {}", ask.path)) };
     let language = Language::of_path(&ask.path);
@@ -106,13 +114,13 @@ fn why_not(read: &dyn Fn(&str) -> Option<String>, ask: &Ask) -> Option<String> {
     };
     let unfit = || language == Language::Rust && rust_data::arguments(found, &ask.args).is_none();
     match (found.generic, found.awaited) {
-        (true, _) => Some("it takes types as well".to_owned()),
-        (false, true) => Some("it has to be awaited".to_owned()),
-        (false, false) => unfit().then(|| "it takes something else".to_owned()),
+        (true, _) => Some("it is generic".to_owned()),
+        (false, true) => Some("it is async".to_owned()),
+        (false, false) => unfit().then(|| "its parameters differ".to_owned()),
     }
 }
 
-/// What is built as one: the root of a crate, or the folder of a package.
+/// The unit of a build: the root of a crate, or the folder of a package.
 fn place(read: &dyn Fn(&str) -> Option<String>, ask: &Ask) -> String {
     if Language::of_path(&ask.path) == Language::Go {
         return folder(&ask.path).to_owned();
@@ -120,8 +128,9 @@ fn place(read: &dyn Fn(&str) -> Option<String>, ask: &Ask) -> String {
     let Some((package, inside)) = ask.path.split_once("src/") else { return ask.path.clone() };
     let roots = ["lib.rs", "main.rs"].map(|root| format!("{package}src/{root}"));
     let first = modules_of(&ask.path).first().copied().unwrap_or_default().to_owned();
-    let holds =
-        |root: &String| read(root).is_some_and(|text| syntax::modules(&text).iter().any(|(name, _)| *name == first));
+    let holds = |root: &String| {
+        read(root).is_some_and(|text| syntax::modules(&text).iter().any(|(name, _)| *name == first))
+    };
     match inside.contains('/') && inside.starts_with("bin/") || roots.contains(&ask.path) {
         true => ask.path.clone(),
         false => roots.into_iter().find(holds).unwrap_or_else(|| ask.path.clone()),
@@ -130,8 +139,13 @@ fn place(read: &dyn Fn(&str) -> Option<String>, ask: &Ask) -> String {
 
 type Laid = (Vec<(String, String)>, Way);
 
-/// The root of the crate becomes that of a program.
-fn in_rust(material: &Material<'_>, read: &dyn Fn(&str) -> Option<String>, root: &str, asks: &[Ask]) -> Option<Laid> {
+/// Turns the root of the crate into a program.
+fn in_rust(
+    material: &Material<'_>,
+    read: &dyn Fn(&str) -> Option<String>,
+    root: &str,
+    asks: &[Ask],
+) -> Option<Laid> {
     let (folder, _) = root.split_once("src/")?;
     let package = Package::of(material, read, folder)?;
     let opened = |path: &str| open_modules(&read(path)?);
@@ -166,7 +180,7 @@ fn in_rust(material: &Material<'_>, read: &dyn Fn(&str) -> Option<String>, root:
     Some((edits, Way::Program { build: package.build, root, home, apart: unseen(material) }))
 }
 
-/// A file in the package, and a program beside it that calls it.
+/// A file in the package, and a program next to it that calls it.
 fn in_go(
     material: &Material<'_>,
     read: &dyn Fn(&str) -> Option<String>,
@@ -185,21 +199,29 @@ fn in_go(
     let ours = GO.replace("PACKAGE", &package).replace("CALLS", &calls.join("\n\t\t"));
     let mut edits = vec![(join(folder_of, &format!("{CALLS}.go")), ours)];
     let built = match package.as_str() {
-        // Nobody can import it: it is the program, with another beginning.
+        // Other packages cannot import it, so it becomes the program, with another `main`.
         "main" => {
             const MAIN: &str = "func main()";
-            let here =
-                |path: &&String| folder(path) == folder_of && path.ends_with(".go") && !path.ends_with("_test.go");
-            let texts = material.paths.iter().filter(here).filter_map(|path| Some((path.clone(), read(path)?)));
+            let here = |path: &&String| {
+                folder(path) == folder_of && path.ends_with(".go") && !path.ends_with("_test.go")
+            };
+            let texts = material
+                .paths
+                .iter()
+                .filter(here)
+                .filter_map(|path| Some((path.clone(), read(path)?)));
             let begins = texts.filter(|(_, text)| text.contains(MAIN));
-            edits.extend(begins.map(|(path, text)| (path, text.replacen(MAIN, "func redgreenMain()", 1))));
+            edits.extend(
+                begins.map(|(path, text)| (path, text.replacen(MAIN, "func redgreenMain()", 1))),
+            );
             edits.first_mut()?.1.push_str("\nfunc main() { RedgreenCalls() }\n");
             inside.to_owned()
         }
         _ => {
             let import = join(&module, inside);
-            let text =
-                format!("package main\n\nimport tested \"{import}\"\n\nfunc main() {{ tested.RedgreenCalls() }}\n");
+            let text = format!(
+                "package main\n\nimport tested \"{import}\"\n\nfunc main() {{ tested.RedgreenCalls() }}\n"
+            );
             edits.push((join(folder_of, &format!("{NAME}/main.go")), text));
             join(inside, NAME)
         }
@@ -215,10 +237,11 @@ fn files(asks: &[Ask]) -> Vec<&str> {
     files
 }
 
-/// REFACTOR: calls of functions that both trees have, with the arguments that tests write out and others near them.
+/// REFACTOR: calls of functions in both trees, with the arguments in the tests and similar ones.
 pub fn near(material: &Material<'_>) -> Vec<Ask> {
     let changed = material.change.paths.iter().filter(|changed| changed.kind == Kind::Modified);
-    let code = changed.filter(|changed| matches!(changed.class, Class::Implementation | Class::Mixed));
+    let code =
+        changed.filter(|changed| matches!(changed.class, Class::Implementation | Class::Mixed));
     let mut asks = Vec::new();
     for path in code.map(|changed| &changed.path) {
         let language = Language::of_path(path);
@@ -228,7 +251,8 @@ pub fn near(material: &Material<'_>) -> Vec<Ask> {
         let told = |read: &dyn Fn(&str) -> Option<String>| -> Vec<Signature> {
             let source = read(path).unwrap_or_default();
             let names = syntax::names(language, path, &source);
-            let is_public = |one: &Signature| names.iter().any(|name| name.name == one.name && !name.private);
+            let is_public =
+                |one: &Signature| names.iter().any(|name| name.name == one.name && !name.private);
             let is_told = |one: &Signature| !UNTOLD.iter().any(|part| one.returns.contains(part));
             let plain = |one: &Signature| !one.generic && !one.awaited && !one.kinds.is_empty();
             let all = syntax::signatures(language, &source).into_iter();
@@ -238,19 +262,26 @@ pub fn near(material: &Material<'_>) -> Vec<Ask> {
         let tests: Vec<String> = material
             .paths
             .iter()
-            .filter(|test| Language::of_path(test) == language && (material.is_test(test) || *test == path))
+            .filter(|test| {
+                Language::of_path(test) == language && (material.is_test(test) || *test == path)
+            })
             .filter_map(|test| (material.now)(test))
             .collect();
         for function in told(material.before).iter().filter(|one| now.contains(one)) {
             for args in arguments(language, &tests, function) {
-                asks.push(Ask { index: asks.len(), path: path.clone(), function: function.name.clone(), args });
+                asks.push(Ask {
+                    index: asks.len(),
+                    path: path.clone(),
+                    function: function.name.clone(),
+                    args,
+                });
             }
         }
     }
     asks
 }
 
-/// The arguments that tests give a function, and those with one of them changed a little.
+/// The arguments that tests pass to a function, and variations of one of them.
 fn arguments(language: Language, tests: &[String], function: &Signature) -> Vec<Vec<Value>> {
     let count = function.kinds.len();
     let mut all: Vec<Vec<Value>> = Vec::new();
@@ -261,10 +292,12 @@ fn arguments(language: Language, tests: &[String], function: &Signature) -> Vec<
         }
     };
     for test in tests {
-        let calls =
-            syntax::written_calls(language, test, &function.name).into_iter().filter(|args| args.len() == count);
-        // A row of a table ends with what is expected.
-        let rows = syntax::written_rows(language, test).into_iter().filter(|row| row.len() == count + 1);
+        let calls = syntax::written_calls(language, test, &function.name)
+            .into_iter()
+            .filter(|args| args.len() == count);
+        // A row of a table ends with the expected value.
+        let rows =
+            syntax::written_rows(language, test).into_iter().filter(|row| row.len() == count + 1);
         for row in calls.chain(rows) {
             let values: Option<Vec<Value>> =
                 row.iter().take(count).map(|text| serde_json::from_str(text).ok()).collect();
@@ -284,19 +317,35 @@ fn arguments(language: Language, tests: &[String], function: &Signature) -> Vec<
     all
 }
 
-/// Values of the same kind that are not far away.
+/// Similar values of the same type.
 fn near_value(value: &Value) -> Vec<Value> {
     match value {
         Value::Bool(value) => vec![json!(!value)],
         Value::String(text) => {
-            let (first, back): (String, String) = (text.chars().take(1).collect(), text.chars().rev().collect());
-            let (upper, lower, tabs) = (text.to_uppercase(), text.to_lowercase(), text.replace(' ', "\t"));
-            let others = [text.repeat(2), upper, lower, back, first, String::new(), tabs, format!(" {text}\n")];
+            let (first, back): (String, String) =
+                (text.chars().take(1).collect(), text.chars().rev().collect());
+            let (upper, lower, tabs) =
+                (text.to_uppercase(), text.to_lowercase(), text.replace(' ', "\t"));
+            let others = [
+                text.repeat(2),
+                upper,
+                lower,
+                back,
+                first,
+                String::new(),
+                tabs,
+                format!(" {text}\n"),
+            ];
             others.into_iter().map(Value::String).collect()
         }
         Value::Number(number) => match (number.as_i64(), number.as_f64()) {
             (Some(whole), _) => {
-                let others = [whole.checked_add(1), whole.checked_sub(1), whole.checked_mul(2), whole.checked_mul(10)];
+                let others = [
+                    whole.checked_add(1),
+                    whole.checked_sub(1),
+                    whole.checked_mul(2),
+                    whole.checked_mul(10),
+                ];
                 let held = others.into_iter().flatten().filter(|other| other.abs() < NUMBER_MAX);
                 held.chain([0]).map(|other| json!(other)).collect()
             }
@@ -307,34 +356,44 @@ fn near_value(value: &Value) -> Vec<Value> {
     }
 }
 
-/// Calls whose answers on the two trees differ, and how many were compared.
+/// Calls with different results on the two trees, and how many were compared.
 pub fn differences(asks: &[Ask], before: &[Said], now: &[Said]) -> (Vec<Reason>, usize) {
     let (mut reasons, mut compared) = (Vec::new(), 0);
     for ask in asks {
-        let (Some(was), Some(is)) = (stable(ask.index, before), stable(ask.index, now)) else { continue };
+        let (Some(was), Some(is)) = (stable(ask.index, before), stable(ask.index, now)) else {
+            continue;
+        };
         compared += 1;
         if content(was) != content(is) && reasons.len() < super::DIFFERENCES_MAX {
             let args: Vec<String> = ask.args.iter().map(Value::to_string).collect();
             let past = was.told().replacen("gives ", "gave ", 1).replacen("raises ", "raised ", 1);
-            let sentence =
-                format!("{}({}) of {} {past} before and {} now", ask.function, args.join(", "), ask.path, is.told());
-            reasons.push(Reason::new(Code::RefactorBehaviour, sentence).place(Some(&ask.path), None));
+            let sentence = format!(
+                "{}({}) of {} {past} before and {} now",
+                ask.function,
+                args.join(", "),
+                ask.path,
+                is.told()
+            );
+            reasons
+                .push(Reason::new(Code::RefactorBehaviour, sentence).place(Some(&ask.path), None));
         }
     }
     (reasons, compared)
 }
 
-/// What a call gave, where it gave that each time.
+/// The result of a call, if it was always the same.
 fn stable(index: usize, said: &[Said]) -> Option<&Said> {
     let mut all = said.iter().filter(|one| one.index == index);
     let first = all.next().filter(|first| !matches!(first.what, What::Missing(_)))?;
     all.all(|one| content(one) == content(first)).then_some(first)
 }
 
-/// What callers see. The words of an error of Go are for people.
+/// What callers see. The message of a Go error is for people.
 fn content(said: &Said) -> Vec<&str> {
     match &said.what {
-        What::Raises(names) if names.first().is_some_and(|name| name == "error" || name == "panic") => {
+        What::Raises(names)
+            if names.first().is_some_and(|name| name == "error" || name == "panic") =>
+        {
             names.iter().take(2).map(String::as_str).collect()
         }
         What::Gives(_) | What::Raises(_) => vec![&said.shown],

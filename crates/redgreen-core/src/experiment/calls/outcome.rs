@@ -2,14 +2,15 @@
 
 use serde_json::{Map, Value};
 
-/// What has to be the same.
+/// What must be the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     /// Everything.
     Content,
-    /// Everything that could be seen by watching: iterators of others are not used up, some output is not seen.
+    /// Everything that watching can see: iterators of others are not consumed, and some output is
+    /// not seen.
     Watched,
-    /// What users of the code see: neither names that begin with `_` nor the words of an exception.
+    /// What users of the code see: no names that start with `_`, and no exception messages.
     Public,
 }
 
@@ -28,7 +29,7 @@ pub(super) fn alike(one: &Value, other: &Value, by: By) -> bool {
 
 fn raised(one: &Value, other: &Value, by: By) -> bool {
     match by {
-        // Whoever caught it by one of its bases still has to catch it.
+        // Callers that catch it by one of its base classes must still catch it.
         By::Public => first(one) == first(other) && keeps(one, other, "raises"),
         By::Content | By::Watched => {
             one.get("raises") == other.get("raises") && one.get("message") == other.get("message")
@@ -36,11 +37,14 @@ fn raised(one: &Value, other: &Value, by: By) -> bool {
     }
 }
 
-/// Whether all public names of a list are in the other one as well.
+/// Whether the other list contains all public names of this one.
 fn keeps(one: &Value, other: &Value, key: &str) -> bool {
-    let names = |value: &'_ Value| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let names =
+        |value: &'_ Value| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
     let others = names(other);
-    let is_public = |name: &&Value| name.as_str().is_some_and(|name| !name.starts_with('_') || name.ends_with("__"));
+    let is_public = |name: &&Value| {
+        name.as_str().is_some_and(|name| !name.starts_with('_') || name.ends_with("__"))
+    };
     names(one).iter().filter(is_public).all(|name| others.contains(name))
 }
 
@@ -49,9 +53,10 @@ fn first(outcome: &Value) -> Option<&Value> {
     outcome.get("raises")?.get(0)
 }
 
-/// Not known where nobody could look.
+/// Unknown if output was not recorded.
 fn printed(one: &Value, other: &Value) -> bool {
-    let text = |outcome: &'_ Value| outcome.get("output").filter(|output| !output.is_null()).cloned();
+    let text =
+        |outcome: &'_ Value| outcome.get("output").filter(|output| !output.is_null()).cloned();
     text(one).zip(text(other)).is_none_or(|(one, other)| one == other)
 }
 
@@ -62,7 +67,7 @@ fn after(one: &Value, other: &Value, by: By) -> bool {
     })
 }
 
-/// Whether two descriptions are those of the same value.
+/// Whether two descriptions mean the same value.
 fn same(one: &Value, other: &Value, by: By) -> bool {
     let kind = |value: &Value| value.get("is").cloned();
     if kind(one) != kind(other) {
@@ -71,49 +76,62 @@ fn same(one: &Value, other: &Value, by: By) -> bool {
     let items = |value: &Value| value.get("items").and_then(Value::as_array).cloned();
     let same_items = match (items(one), items(other)) {
         (Some(one), Some(other)) => {
-            one.len() == other.len() && one.iter().zip(&other).all(|(one, other)| same(one, other, by))
+            one.len() == other.len()
+                && one.iter().zip(&other).all(|(one, other)| same(one, other, by))
         }
         (None, None) => true,
         (Some(_), None) | (None, Some(_)) => by == By::Watched,
     };
-    let pairs = |value: &Value| value.get("pairs").and_then(Value::as_array).cloned().unwrap_or_default();
+    let pairs =
+        |value: &Value| value.get("pairs").and_then(Value::as_array).cloned().unwrap_or_default();
     let (pairs, others) = (pairs(one), pairs(other));
     let same_pairs = pairs.len() == others.len()
         && pairs.iter().zip(&others).all(|(one, other)| {
-            [0, 1].iter().all(|at| one.get(at).zip(other.get(at)).is_some_and(|(one, other)| same(one, other, by)))
+            [0, 1].iter().all(|at| {
+                one.get(at).zip(other.get(at)).is_some_and(|(one, other)| same(one, other, by))
+            })
         });
     let exact = ["text", "size", "cycle"].iter().all(|key| one.get(key) == other.get(key));
-    exact && same_items && same_pairs && same_fields(one, other, by) && (by != By::Public || serves(one, other))
+    exact
+        && same_items
+        && same_pairs
+        && same_fields(one, other, by)
+        && (by != By::Public || serves(one, other))
 }
 
-/// Whether users can do with the second value what they could do with the first: take its keys in their order, hash and
-/// compare it, and rely on it not to change.
+/// Whether the second value supports everything that the first one does: the order of its keys,
+/// hashing, comparing, and being frozen.
 fn serves(one: &Value, other: &Value) -> bool {
     let is_frozen = |value: &Value| value.get("frozen").is_some();
-    one.get("order") == other.get("order") && keeps(one, other, "can") && (!is_frozen(one) || is_frozen(other))
+    one.get("order") == other.get("order")
+        && keeps(one, other, "can")
+        && (!is_frozen(one) || is_frozen(other))
 }
 
 fn same_fields(one: &Value, other: &Value, by: By) -> bool {
     let none = Map::new();
-    let fields =
-        |value: &'_ Value| value.get("fields").and_then(Value::as_object).cloned().unwrap_or_else(|| none.clone());
+    let fields = |value: &'_ Value| {
+        value.get("fields").and_then(Value::as_object).cloned().unwrap_or_else(|| none.clone())
+    };
     let (fields, others) = (fields(one), fields(other));
     let is_seen = |name: &str| by != By::Public || !name.starts_with('_');
     let kept = fields.iter().filter(|(name, _)| is_seen(name));
-    let all = kept.clone().all(|(name, one)| others.get(name).is_some_and(|other| same(one, other, by)));
-    // A field more is nothing that anybody relied upon, or a property that nobody calls by watching.
+    let all =
+        kept.clone().all(|(name, one)| others.get(name).is_some_and(|other| same(one, other, by)));
+    // An additional field breaks nobody, and it may be a property that watching does not call.
     all && (by != By::Content || fields.len() == others.len())
 }
 
-/// Whether the function was called in a way it was not made for.
+/// Whether the function was called in an unsupported way.
 pub(super) fn is_misuse(outcome: &Value) -> bool {
     matches!(first(outcome).and_then(Value::as_str), Some("TypeError" | "AttributeError"))
 }
 
-/// An outcome in a few words, as the end of a sentence about the call.
+/// A short description of an outcome, to end a sentence about the call.
 pub(super) fn shown(outcome: &Value) -> String {
     if let Some(value) = outcome.get("gives") {
-        let printed = outcome.get("output").and_then(Value::as_str).filter(|output| !output.is_empty());
+        let printed =
+            outcome.get("output").and_then(Value::as_str).filter(|output| !output.is_empty());
         let printed = printed.map(|output| format!(" and prints {:?}", cut(output)));
         return format!("gives {}{}", value_shown(value), printed.unwrap_or_default());
     }
@@ -126,16 +144,21 @@ pub(super) fn shown(outcome: &Value) -> String {
     }
 }
 
-/// Two outcomes that differ, told so that the difference can be seen.
+/// Describes two different outcomes so that the difference is visible.
 pub(super) fn contrast(was: &Value, is: &Value) -> (String, String) {
     let (one, other) = (shown(was), shown(is));
     if one != other {
         return (one.replacen("gives ", "gave ", 1).replacen("raises ", "raised ", 1), other);
     }
     if !keeps(was, is, "raises") {
-        return (format!("raised {}", listed(was, "raises")), format!("raises {}", listed(is, "raises")));
+        return (
+            format!("raised {}", listed(was, "raises")),
+            format!("raises {}", listed(is, "raises")),
+        );
     }
-    if let Some(told) = was.get("gives").zip(is.get("gives")).and_then(|(was, is)| unserved(was, is)) {
+    if let Some(told) =
+        was.get("gives").zip(is.get("gives")).and_then(|(was, is)| unserved(was, is))
+    {
         return told;
     }
     let left = |outcome: &Value| {
@@ -146,30 +169,44 @@ pub(super) fn contrast(was: &Value, is: &Value) -> (String, String) {
     (format!("left its arguments as {}", left(was)), format!("leaves them as {}", left(is)))
 }
 
-/// How the second value serves its users less than the first one, somewhere inside.
+/// Finds a nested value that supports less than before.
 fn unserved(was: &Value, is: &Value) -> Option<(String, String)> {
     if !serves(was, is) {
         let told = |value: &Value, verb: &str| {
             let kind = value.get("is").and_then(Value::as_str).unwrap_or_default();
             let frozen = if value.get("frozen").is_some() { "frozen " } else { "" };
-            let order = value.get("order").map(|_| format!(", its keys in the order {}", listed(value, "order")));
+            let order = value
+                .get("order")
+                .map(|_| format!(", its keys in the order {}", listed(value, "order")));
             let can = value.get("can").map(|_| format!(" with {}", listed(value, "can")));
-            cut(&format!("{verb} a {frozen}{kind}{}{}", order.unwrap_or_default(), can.unwrap_or_default()))
+            cut(&format!(
+                "{verb} a {frozen}{kind}{}{}",
+                order.unwrap_or_default(),
+                can.unwrap_or_default()
+            ))
         };
         return Some((told(was, "gave"), told(is, "gives")));
     }
     let inside = |value: &Value| -> Vec<Value> {
-        let list = |key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+        let list =
+            |key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
         let pairs = list("pairs").into_iter().filter_map(|pair| pair.get(1).cloned());
         let fields = value.get("fields").and_then(Value::as_object).cloned().unwrap_or_default();
-        list("items").into_iter().chain(pairs).chain(fields.into_iter().map(|(_, one)| one)).collect()
+        list("items")
+            .into_iter()
+            .chain(pairs)
+            .chain(fields.into_iter().map(|(_, one)| one))
+            .collect()
     };
     inside(was).iter().zip(inside(is)).find_map(|(was, is)| unserved(was, &is))
 }
 
 fn listed(value: &Value, key: &str) -> String {
     let all = value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-    let names = all.iter().filter_map(Value::as_str).filter(|name| *name != "object" && *name != "BaseException");
+    let names = all
+        .iter()
+        .filter_map(Value::as_str)
+        .filter(|name| *name != "object" && *name != "BaseException");
     names.collect::<Vec<_>>().join(", ")
 }
 

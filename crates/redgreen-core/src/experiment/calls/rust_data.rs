@@ -1,16 +1,16 @@
-//! Data as Rust writes and shows it: arguments as literals of the types that a function takes, and what `{:?}` shows as
-//! data again.
+//! Rust data: arguments as literals of the parameter types, and a parser for `{:?}` output.
 
 use serde_json::{Map, Number, Value, json};
 
 use crate::syntax::Signature;
 
-/// Values within values; deeper ones are no data.
+/// The maximum nesting of values.
 const DEPTH_MAX: usize = 64;
-const WHOLE: [&str; 12] = ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"];
+const WHOLE: [&str; 12] =
+    ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"];
 const RESULT: &str = "core::result::Result<";
 
-/// The arguments of a call, if the function takes such.
+/// The arguments of a call, if the function accepts them.
 pub(super) fn arguments(function: &Signature, args: &[Value]) -> Option<String> {
     if function.kinds.len() != args.len() {
         return None;
@@ -26,7 +26,8 @@ fn literal(kind: &str, value: &Value, depth: usize) -> Option<String> {
     let kind = kind.trim();
     let inner = |kind: &str, value: &Value| literal(kind, value, depth + 1);
     let list = |kind: &str| {
-        let all: Option<Vec<String>> = value.as_array()?.iter().map(|one| inner(kind, one)).collect();
+        let all: Option<Vec<String>> =
+            value.as_array()?.iter().map(|one| inner(kind, one)).collect();
         all.map(|all| all.join(", "))
     };
     if let Some(lent) = kind.strip_prefix('&') {
@@ -49,19 +50,25 @@ fn literal(kind: &str, value: &Value, depth: usize) -> Option<String> {
     match kind {
         "bool" => return value.as_bool().map(|value| value.to_string()),
         "f32" | "f64" => return value.as_f64().map(|value| format!("{value:?}{kind}")),
-        "String" => return value.as_str().map(|text| format!("std::string::String::from({text:?})")),
+        "String" => {
+            return value.as_str().map(|text| format!("std::string::String::from({text:?})"));
+        }
         "char" => {
             let text = value.as_str()?;
             let letter = text.chars().next().filter(|_| text.chars().count() == 1)?;
             return Some(format!("{letter:?}"));
         }
         "()" => return value.is_null().then(|| "()".to_owned()),
-        "impl Into<String>" | "impl AsRef<str>" => return value.as_str().map(|text| format!("{text:?}")),
+        "impl Into<String>" | "impl AsRef<str>" => {
+            return value.as_str().map(|text| format!("{text:?}"));
+        }
         _ => {}
     }
     if let Some(kind) = bracketed(kind, "Option<", ">") {
         let none = value.is_null().then(|| "std::option::Option::None".to_owned());
-        return none.or_else(|| inner(kind, value).map(|text| format!("std::option::Option::Some({text})")));
+        return none.or_else(|| {
+            inner(kind, value).map(|text| format!("std::option::Option::Some({text})"))
+        });
     }
     if let Some(kind) = bracketed(kind, "Vec<", ">") {
         return list(kind).map(|all| format!("std::vec![{all}]"));
@@ -71,23 +78,31 @@ fn literal(kind: &str, value: &Value, depth: usize) -> Option<String> {
     }
     if let Some(kinds) = bracketed(kind, "(", ")") {
         let (kinds, values) = (apart(kinds), value.as_array()?);
-        let all: Option<Vec<String>> = kinds.iter().zip(values).map(|(kind, one)| inner(kind, one)).collect();
-        return all.filter(|_| kinds.len() == values.len()).map(|all| format!("({},)", all.join(", ")));
+        let all: Option<Vec<String>> =
+            kinds.iter().zip(values).map(|(kind, one)| inner(kind, one)).collect();
+        return all
+            .filter(|_| kinds.len() == values.len())
+            .map(|all| format!("({},)", all.join(", ")));
     }
     for name in ["HashMap", "BTreeMap"] {
         if let Some(kinds) = bracketed(kind, &format!("{name}<"), ">") {
             let [key, kind] = apart(kinds).try_into().ok()?;
             let pair = |(name, one): (&String, &Value)| {
-                Some(format!("({}, {})", inner(key, &Value::String(name.clone()))?, inner(kind, one)?))
+                Some(format!(
+                    "({}, {})",
+                    inner(key, &Value::String(name.clone()))?,
+                    inner(kind, one)?
+                ))
             };
             let pairs: Option<Vec<String>> = value.as_object()?.iter().map(pair).collect();
-            return pairs.map(|pairs| format!("std::collections::{name}::from([{}])", pairs.join(", ")));
+            return pairs
+                .map(|pairs| format!("std::collections::{name}::from([{}])", pairs.join(", ")));
         }
     }
     None
 }
 
-/// Whether a number is one of that type: a literal that is none does not compile.
+/// Whether a number fits the type. A literal that does not fit does not compile.
 fn holds(kind: &str, number: i128) -> bool {
     let bits: u32 = kind.get(1..).and_then(|bits| bits.parse().ok()).unwrap_or(usize::BITS);
     match kind.starts_with('u') {
@@ -103,7 +118,7 @@ fn bracketed<'a>(kind: &'a str, open: &str, close: &str) -> Option<&'a str> {
     kind.strip_prefix(open)?.strip_suffix(close)
 }
 
-/// What stands between the outermost commas.
+/// Splits at the outermost commas.
 fn apart(kinds: &str) -> Vec<&str> {
     let (mut depth, mut start, mut all) = (0_i32, 0, Vec::new());
     for (at, letter) in kinds.char_indices() {
@@ -122,10 +137,14 @@ fn apart(kinds: &str) -> Vec<&str> {
     all
 }
 
-/// A line that tells a type and what `{:?}` shows of a value, as the other drivers would tell it. Any other stays as it is.
+/// Converts a line with a type and `{:?}` output to the form of the other drivers. Any other line
+/// stays unchanged.
 pub(super) fn read(line: Value) -> Value {
     let text = |key: &str| line.get(key).and_then(Value::as_str);
-    let (Some(kind), Some(shown), Some(index)) = (text("kind"), text("shown"), line.get("index")) else { return line };
+    let (Some(kind), Some(shown), Some(index)) = (text("kind"), text("shown"), line.get("index"))
+    else {
+        return line;
+    };
     if let Some(kinds) = kind.strip_prefix(RESULT) {
         if let Some(error) = bracketed(shown, "Err(", ")") {
             let all = apart(kinds.strip_suffix('>').unwrap_or(kinds));
@@ -149,12 +168,16 @@ fn told(index: &Value, shown: &str, text: &str) -> Value {
 
 /// The names of types, without their modules.
 fn words(kind: &str) -> Vec<String> {
-    let paths = kind.split(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != ':');
+    let paths =
+        kind.split(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != ':');
     let last = paths.filter_map(|path| path.rsplit("::").next());
-    last.filter(|word| !word.is_empty() && !matches!(*word, "dyn" | "mut")).map(str::to_owned).collect()
+    last.filter(|word| !word.is_empty() && !matches!(*word, "dyn" | "mut"))
+        .map(str::to_owned)
+        .collect()
 }
 
-/// What `{:?}` shows of plain data: `Some(x)` is x, `None` nothing, a tuple a list, a struct a table, a variant its name.
+/// Reads `{:?}` output of plain data: `Some(x)` is x, `None` is null, a tuple is a list, a struct
+/// is a table, a variant is its name.
 fn data(shown: &str) -> Option<Value> {
     let mut reader = Reader { rest: shown };
     let value = reader.value(0)?;
@@ -172,7 +195,9 @@ impl<'a> Reader<'a> {
         match first {
             '"' | '\'' => self.text(first).map(Value::String),
             '[' => self.list('[', ']', depth).map(Value::Array),
-            '(' => self.list('(', ')', depth).map(|all| if all.is_empty() { Value::Null } else { Value::Array(all) }),
+            '(' => self
+                .list('(', ')', depth)
+                .map(|all| if all.is_empty() { Value::Null } else { Value::Array(all) }),
             '{' => self.table(depth),
             '-' | '0'..='9' => self.number(),
             _ => self.named(depth),
@@ -205,8 +230,11 @@ impl<'a> Reader<'a> {
                     'r' => text.push('\r'),
                     '0' => text.push('\0'),
                     'u' => {
-                        let digits: String =
-                            letters.by_ref().map(|(_, letter)| letter).take_while(|letter| *letter != '}').collect();
+                        let digits: String = letters
+                            .by_ref()
+                            .map(|(_, letter)| letter)
+                            .take_while(|letter| *letter != '}')
+                            .collect();
                         text.push(char::from_u32(u32::from_str_radix(digits.get(1..)?, 16).ok()?)?);
                     }
                     other => text.push(other),
@@ -222,7 +250,9 @@ impl<'a> Reader<'a> {
     }
 
     fn number(&mut self) -> Option<Value> {
-        let end = self.rest.find(|letter: char| !letter.is_ascii_alphanumeric() && !"+-.".contains(letter));
+        let end = self
+            .rest
+            .find(|letter: char| !letter.is_ascii_alphanumeric() && !"+-.".contains(letter));
         let (text, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         self.rest = rest;
         serde_json::from_str::<Number>(text).ok().map(Value::Number)
@@ -351,9 +381,13 @@ mod tests {
 
     #[test]
     fn an_error_has_the_names_of_its_type_and_of_itself() {
-        let line = |kind: &str, shown: &str| read(json!({ "index": 0, "kind": kind, "shown": shown }));
+        let line =
+            |kind: &str, shown: &str| read(json!({ "index": 0, "kind": kind, "shown": shown }));
         let kind = "core::result::Result<alloc::vec::Vec<(u8, u8)>, demo::ParseError>";
-        assert_eq!(line(kind, "Err(Empty { at: 1 })")["raises"], json!(["Err", "ParseError", "Empty"]));
+        assert_eq!(
+            line(kind, "Err(Empty { at: 1 })")["raises"],
+            json!(["Err", "ParseError", "Empty"])
+        );
         assert_eq!(line(kind, "Ok([(1, 2)])")["gives"], json!([[1, 2]]));
         let kind = "core::result::Result<u8, alloc::boxed::Box<dyn core::error::Error>>";
         assert_eq!(line(kind, "Err(\"no\")")["raises"], json!(["Err", "Box", "Error", "no"]));

@@ -1,4 +1,5 @@
-//! JavaScript and TypeScript: exported functions and classes are watched by proxies, and called again by Node alone.
+//! JavaScript and TypeScript: records calls of exported functions and classes with proxies, and
+//! repeats them in plain Node.
 
 use serde_json::{Value, json};
 
@@ -8,17 +9,22 @@ use crate::framework::invoke::Selection;
 use crate::syntax::{self, ItemKind, Language};
 
 const RECORDER: &str = concat!(include_str!("values.mjs"), include_str!("record.mjs"));
-const BARE: &str = concat!(include_str!("values.mjs"), include_str!("repeat.mjs"), include_str!("bare.mjs"));
+const BARE: &str =
+    concat!(include_str!("values.mjs"), include_str!("repeat.mjs"), include_str!("bare.mjs"));
 const BODY: &str = include_str!("bare_body.mjs");
 
-/// Makes calls and tells what came of each.
+/// Makes calls and prints each result.
 pub(in crate::experiment) const DRIVER: Driver = Driver {
     interpreter: Interpreter::Node,
     file: "main.mjs",
-    source: concat!(include_str!("values.mjs"), include_str!("repeat.mjs"), include_str!("plain.mjs")),
+    source: concat!(
+        include_str!("values.mjs"),
+        include_str!("repeat.mjs"),
+        include_str!("plain.mjs")
+    ),
 };
 
-/// Files with settings of runners, and what they hold where nothing is set.
+/// Settings files of runners, and their text without any settings.
 const SETTINGS: &[(&str, &str)] = &[
     ("vitest.config.", "export default { test: { globals: true } };\n"),
     ("vite.config.", "export default { test: { globals: true } };\n"),
@@ -26,16 +32,19 @@ const SETTINGS: &[(&str, &str)] = &[
     (".mocharc.", "{}\n"),
 ];
 
-/// The module with its functions and classes watched; nothing where it has none.
+/// The module with its functions and classes watched. `None` if it has none.
 pub(super) fn watched(path: &str, source: &str) -> Option<String> {
     let language = Language::of_path(path);
     let (mut text, mut lines) = (source.to_owned(), Vec::new());
     for item in syntax::items(language, path, source) {
         let is_own = matches!(item.kind, ItemKind::Function | ItemKind::Class) && !item.in_tests;
         let name = &item.name;
-        let plain = name.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '$');
+        let plain =
+            name.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '$');
         if is_own && plain && make_assignable(&mut text, name) {
-            lines.push(format!("  try {{ {name} = redgreen.watch(\"{name}\", {name}); }} catch {{}}"));
+            lines.push(format!(
+                "  try {{ {name} = redgreen.watch(\"{name}\", {name}); }} catch {{}}"
+            ));
         }
     }
     let exports = source.lines().any(|line| line.starts_with("export "));
@@ -54,16 +63,22 @@ pub(super) fn watched(path: &str, source: &str) -> Option<String> {
     ))
 }
 
-/// Whether the name can be given another value: that of a declaration can, that of a constant only as a variable.
+/// Whether the name can be reassigned: a declaration can, a constant only after it becomes a
+/// variable.
 fn make_assignable(text: &mut String, name: &str) -> bool {
     let follows = |text: &str, word: &str| {
         text.match_indices(&format!("{word} {name}")).find_map(|(at, found)| {
             let rest = text.get(at + found.len()..)?;
-            let ends = !rest.starts_with(|letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$');
+            let ends = !rest.starts_with(|letter: char| {
+                letter.is_alphanumeric() || letter == '_' || letter == '$'
+            });
             ends.then_some(at)
         })
     };
-    if ["function", "function*", "class", "let", "var"].iter().any(|word| follows(text, word).is_some()) {
+    if ["function", "function*", "class", "let", "var"]
+        .iter()
+        .any(|word| follows(text, word).is_some())
+    {
         return true;
     }
     match follows(text, "const") {
@@ -76,11 +91,16 @@ fn make_assignable(text: &mut String, name: &str) -> bool {
 }
 
 /// The calls in an ordinary program.
-pub(super) fn again(material: &Material<'_>, recording: &Recording, tree: Tree, near: Option<&Near>) -> Experiment {
+pub(super) fn again(
+    material: &Material<'_>,
+    recording: &Recording,
+    tree: Tree,
+    near: Option<&Near>,
+) -> Experiment {
     let mut ask = json!({ "lines": recording.lines });
     let mut what = "the calls of the tests, in a program without tests";
     if let (Some(near), Some(ask)) = (near, ask.as_object_mut()) {
-        what = "the calls of the tests and others near them, in a program without tests";
+        what = "the calls of the tests and similar ones, in a program without tests";
         ask.insert("near".to_owned(), json!(near.edges));
     }
     let way = Way::Driver { driver: DRIVER, question: ask.to_string() };
@@ -88,12 +108,18 @@ pub(super) fn again(material: &Material<'_>, recording: &Recording, tree: Tree, 
     Experiment { way, removed, ..Experiment::of_tests(Question::Calls, tree, Selection::All, what) }
 }
 
-/// A test in the place and by the name of one of RED's that makes the calls and does nothing else.
-pub(super) fn bare(material: &Material<'_>, recording: &Recording, only: &[i64]) -> Option<Experiment> {
+/// A test at the place and with the name of a RED test that only makes the calls.
+pub(super) fn bare(
+    material: &Material<'_>,
+    recording: &Recording,
+    only: &[i64],
+) -> Option<Experiment> {
     let (file, item, source) = first_target(material, Speaker::Script)?;
-    let required = source.contains("require(") && !source.lines().any(|line| line.starts_with("import "));
-    // The runner that the file imports; others leave their words lying about.
-    let runner = ["vitest", "node:test", "@jest/globals"].into_iter().find(|runner| source.contains(runner));
+    let required =
+        source.contains("require(") && !source.lines().any(|line| line.starts_with("import "));
+    // The runner that the file imports. Other runners use globals.
+    let runner =
+        ["vitest", "node:test", "@jest/globals"].into_iter().find(|runner| source.contains(runner));
     let is_node = runner == Some("node:test");
     let modules: Vec<String> = changed_modules(material, Speaker::Script)
         .into_iter()
@@ -128,12 +154,15 @@ pub(super) fn bare(material: &Material<'_>, recording: &Recording, only: &[i64])
     Some(Experiment { edits, removed, ..run })
 }
 
-/// As TypeScript and its runners name a module.
+/// The path of a module, as TypeScript and its runners write it.
 fn without_ending(path: &str) -> &str {
-    [".d.ts", ".ts", ".tsx", ".mts", ".cts", ".jsx"].iter().find_map(|ending| path.strip_suffix(ending)).unwrap_or(path)
+    [".d.ts", ".ts", ".tsx", ".mts", ".cts", ".jsx"]
+        .iter()
+        .find_map(|ending| path.strip_suffix(ending))
+        .unwrap_or(path)
 }
 
-/// The way from a file to another.
+/// The relative path from one file to another.
 fn relative(from: &str, to: &str) -> String {
     let folders: Vec<&str> = from.split('/').collect();
     let (_, folders) = folders.split_last().unwrap_or((&"", &[]));
@@ -144,16 +173,19 @@ fn relative(from: &str, to: &str) -> String {
     if up.is_empty() { format!("./{down}") } else { format!("{up}{down}") }
 }
 
-/// Files that a script of the project has loaded before the tests.
+/// Files that a script of the project loads before the tests.
 fn prepared(material: &Material<'_>) -> Vec<String> {
-    let manifests = material.paths.iter().filter(|path| path.rsplit('/').next() == Some("package.json"));
+    let manifests =
+        material.paths.iter().filter(|path| path.rsplit('/').next() == Some("package.json"));
     let mut found = Vec::new();
     for text in manifests.filter_map(|path| (material.now)(path)) {
         let words: Vec<&str> = text.split(['"', ' ', '=', '\n']).collect();
         for pair in words.windows(2) {
             let [flag, path] = pair else { continue };
             let path = path.trim_start_matches("./");
-            if matches!(*flag, "--import" | "--require" | "-r") && material.paths.iter().any(|known| known == path) {
+            if matches!(*flag, "--import" | "--require" | "-r")
+                && material.paths.iter().any(|known| known == path)
+            {
                 found.push(path.to_owned());
             }
         }

@@ -3,27 +3,31 @@
 use super::*;
 
 const FOUR: &str = r#"{"gives": {"is": "str", "text": "IV"}, "after": [{"is": "int", "text": "4"}], "output": ""}"#;
-const OTHER: &str = r#"{"gives": {"is": "str", "text": ""}, "after": [{"is": "int", "text": "4"}], "output": ""}"#;
+const OTHER: &str =
+    r#"{"gives": {"is": "str", "text": ""}, "after": [{"is": "int", "text": "4"}], "output": ""}"#;
 const LOUD: &str = r#"{"gives": {"is": "str", "text": "IV"}, "after": [{"is": "int", "text": "4"}], "output": "4"}"#;
-const RAISES: &str =
-    r#"{"raises": ["ValueError", "Exception"], "message": "4", "after": [{"is": "int", "text": "4"}]}"#;
+const RAISES: &str = r#"{"raises": ["ValueError", "Exception"], "message": "4", "after": [{"is": "int", "text": "4"}]}"#;
 const ENDS: &str = r#"{"ends": true}"#;
 const UNKNOWN: &str = r#"{"unknown": "ModuleNotFoundError: shop"}"#;
 
 fn repeated(outcomes: &[&str]) -> Answers {
     let line = |outcome: &&str| {
-        format!(r#"{{"number": 1, "variant": 0, "time": 1, "shown": "to_roman(4)", "outcome": {outcome}}}"#)
+        format!(
+            r#"{{"number": 1, "variant": 0, "time": 1, "shown": "to_roman(4)", "outcome": {outcome}}}"#
+        )
     };
     answers(&outcomes.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
 #[track_caller]
 fn check_green(recorded: &str, plain: &[&str], bare: &[&str], expected: Option<&str>) {
-    let log = format!("{{\"path\": [\".\", \"src\"]}}\n{{\"number\": 1, \"outcome\": {recorded}}}\n");
+    let log =
+        format!("{{\"path\": [\".\", \"src\"]}}\n{{\"number\": 1, \"outcome\": {recorded}}}\n");
     let recording = read(Speaker::Python, &log);
     let (plain, bare) = (repeated(plain), repeated(bare));
     let doubts = recording.doubts(&plain);
-    let reason = recording.only_in_tests(&doubts, &plain, &bare, &["tests/test_roman.py".to_owned()]);
+    let reason =
+        recording.only_in_tests(&doubts, &plain, &bare, &["tests/test_roman.py".to_owned()]);
     assert_eq!(reason.map(|reason| reason.sentence).as_deref(), expected, "{doubts:?}");
 }
 
@@ -36,7 +40,8 @@ fn code_that_answers_only_tests_is_seen_by_every_kind_of_outcome() {
         (ENDS, "ends the process"),
     ] {
         let expected = format!(
-            "to_roman(4) gives \"IV\" in a test, and {told} in a program without tests: the code looks at who is asking"
+            "to_roman(4) gives \"IV\" in a test, but {told} in a program without tests: the code \
+             detects the tests"
         );
         check_green(FOUR, &[outside, outside], &[FOUR, FOUR], Some(&expected));
     }
@@ -87,27 +92,44 @@ fn check_refactor(before: &str, now: &str, expected: &[&str]) {
 fn a_refactoring_keeps_what_users_of_the_code_see() {
     check_refactor(FOUR, OTHER, &["to_roman(4) gave \"IV\" before and gives \"\" now"]);
     check_refactor(FOUR, RAISES, &["to_roman(4) gave \"IV\" before and raises ValueError now"]);
-    let list =
-        |after: &str| format!(r#"{{"gives": {{"is": "NoneType"}}, "after": [{{"is": "list", "items": [{after}]}}]}}"#);
-    let (kept, sorted) = (list(r#"{"is": "int", "text": "2"}"#), list(r#"{"is": "int", "text": "1"}"#));
-    check_refactor(&kept, &sorted, &["to_roman(4) left its arguments as ([2]) before and leaves them as ([1]) now"]);
-    let object = |fields: &str| format!(r#"{{"gives": {{"is": "Account", "fields": {{{fields}}}}}}}"#);
+    let list = |after: &str| {
+        format!(
+            r#"{{"gives": {{"is": "NoneType"}}, "after": [{{"is": "list", "items": [{after}]}}]}}"#
+        )
+    };
+    let (kept, sorted) =
+        (list(r#"{"is": "int", "text": "2"}"#), list(r#"{"is": "int", "text": "1"}"#));
+    check_refactor(
+        &kept,
+        &sorted,
+        &["to_roman(4) left its arguments as ([2]) before and leaves them as ([1]) now"],
+    );
+    let object =
+        |fields: &str| format!(r#"{{"gives": {{"is": "Account", "fields": {{{fields}}}}}}}"#);
     let one = r#"{"is": "int", "text": "1"}"#;
     // Words of an exception, private fields and new ones are form.
     check_refactor(RAISES, &RAISES.replace("\"message\": \"4\"", "\"message\": \"four\""), &[]);
-    check_refactor(&object(&format!(r#""_a": {one}"#)), &object(&format!(r#""_b": {one}, "c": {one}"#)), &[]);
+    check_refactor(
+        &object(&format!(r#""_a": {one}"#)),
+        &object(&format!(r#""_b": {one}, "c": {one}"#)),
+        &[],
+    );
     check_refactor(
         &object(&format!(r#""a": {one}"#)),
         &object(""),
         &["to_roman(4) gave Account(a=1) before and gives Account() now"],
     );
-    // Whoever caught a base, took the keys in their order, hashed a value or relied on it not to change.
+    // Whoever caught a base, took the keys in their order, hashed a value or relied on it not to
+    // change.
     check_refactor(
         RAISES,
-        &RAISES.replace(r#""ValueError", "#, r#""ValueError", "Mine", "#).replace(r#", "Exception""#, ""),
+        &RAISES
+            .replace(r#""ValueError", "#, r#""ValueError", "Mine", "#)
+            .replace(r#", "Exception""#, ""),
         &["to_roman(4) raised ValueError, Exception before and raises ValueError, Mine now"],
     );
-    let keys = |order: &str| format!(r#"{{"gives": {{"is": "dict", "pairs": [], "order": [{order}]}}}}"#);
+    let keys =
+        |order: &str| format!(r#"{{"gives": {{"is": "dict", "pairs": [], "order": [{order}]}}}}"#);
     check_refactor(
         &keys(r#""a", "b""#),
         &keys(r#""b", "a""#),
@@ -119,9 +141,15 @@ fn a_refactoring_keeps_what_users_of_the_code_see() {
     check_refactor(
         &able(r#", "can": ["__hash__", "__eq__"]"#),
         &able(r#", "can": ["__eq__"]"#),
-        &["to_roman(4) gave a Point with __hash__, __eq__ before and gives a Point with __eq__ now"],
+        &[
+            "to_roman(4) gave a Point with __hash__, __eq__ before and gives a Point with __eq__ now",
+        ],
     );
-    check_refactor(&able(r#", "can": ["__eq__"]"#), &able(r#", "can": ["__hash__", "__eq__"]"#), &[]);
+    check_refactor(
+        &able(r#", "can": ["__eq__"]"#),
+        &able(r#", "can": ["__hash__", "__eq__"]"#),
+        &[],
+    );
     check_refactor(
         &able(r#", "frozen": true"#),
         &able(""),
@@ -132,21 +160,30 @@ fn a_refactoring_keeps_what_users_of_the_code_see() {
     check_refactor(&RAISES.replace("ValueError", "TypeError"), FOUR, &[]);
 }
 
-/// Calls `f(1)`, `f(2)` and `f(3)` with these answers, and what they give in order, and then backwards and each twice.
+/// Calls `f(1)`, `f(2)` and `f(3)` with these answers, and what they give in order, and then
+/// backwards and each twice.
 #[track_caller]
 fn check_position(recorded: &str, backwards: &str, arguments: bool, expected: bool) {
     let outcome = |text: &str| format!(r#"{{"gives": {{"is": "str", "text": "{text}"}}}}"#);
     let numbers = |answers: &str, order: &[usize], shown: bool| -> String {
         let lines = answers.split(' ').zip(order).map(|(text, number)| {
             let asked = if arguments { number.to_string() } else { String::new() };
-            let label = if shown { format!(r#""variant": 0, "shown": "f({asked})", "#) } else { String::new() };
+            let label = if shown {
+                format!(r#""variant": 0, "shown": "f({asked})", "#)
+            } else {
+                String::new()
+            };
             format!(r#"{{"number": {number}, {label}"name": "f", "outcome": {}}}"#, outcome(text))
         });
         lines.map(|line| line + "\n").collect()
     };
     let recording = read(Speaker::Python, &numbers(recorded, &[1, 2, 3], false));
     let said = numbers(recorded, &[1, 2, 3], true) + &numbers(backwards, &[3, 3, 2, 2, 1, 1], true);
-    assert_eq!(recording.by_position(&answers(&said)).is_some(), expected, "{recorded} | {backwards}");
+    assert_eq!(
+        recording.by_position(&answers(&said)).is_some(),
+        expected,
+        "{recorded} | {backwards}"
+    );
 }
 
 #[test]

@@ -5,13 +5,17 @@ use crate::experiment::calls::{Recording, Speaker, read};
 use crate::experiment::oracle::helpers;
 use crate::experiment::outside::imports_of_tests;
 
-const TEST: &str =
-    "from roman import to_roman\nfrom checks import same\n\n\ndef test_four():\n    same(to_roman(4), 'IV')\n";
+const TEST: &str = "from roman import to_roman\nfrom checks import same\n\n\ndef test_four():\n    same(to_roman(4), 'IV')\n";
 const TARGET: &str = "tests/test_roman.py::test_four";
 
 fn recording(module: &str, name: &str, gives: &str) -> Recording {
     let outcome = format!(r#"{{"gives": {{"is": "{gives}"}}}}"#);
-    read(Speaker::Python, &format!(r#"{{"number": 1, "module": "{module}", "name": "{name}", "outcome": {outcome}}}"#))
+    read(
+        Speaker::Python,
+        &format!(
+            r#"{{"number": 1, "module": "{module}", "name": "{name}", "outcome": {outcome}}}"#
+        ),
+    )
 }
 
 #[test]
@@ -51,11 +55,18 @@ fn a_helper_decides_where_a_test_fails_without_its_change_and_without_what_it_is
     ] {
         let scene = Scene { before: &before, now: &now, targets: &[TARGET], ..Scene::default() };
         let decided = scene.ask(JudgedPhase::Green, |material| {
-            let helper = helpers(material).into_iter().find(|helper| helper.path == "checks.py").unwrap();
+            let helper =
+                helpers(material).into_iter().find(|helper| helper.path == "checks.py").unwrap();
             let calls = recording("checks", "same", gives);
-            helper.decides(material, &calls, &report(&[alone]), &report(&[others])).map(|reason| reason.code)
+            helper
+                .decides(material, &calls, &report(&[alone]), &report(&[others]))
+                .map(|reason| reason.code)
         });
-        assert_eq!(decided, expected.then_some(Code::GreenTestsChanged), "{gives} {alone} {others}");
+        assert_eq!(
+            decided,
+            expected.then_some(Code::GreenTestsChanged),
+            "{gives} {alone} {others}"
+        );
     }
 }
 
@@ -84,8 +95,11 @@ fn a_changed_function_that_no_test_calls_is_named() {
     let before = [("roman.py", "def f(n):\n    return n + 1\n\n\ndef g(n):\n    return n\n")];
     let now = [("roman.py", "def f(n):\n    return 1 + n\n\n\ndef g(n):\n    return n\n")];
     let scene = Scene { before: &before, now: &now, ..Scene::default() };
-    let uncalled =
-        |name: &str| scene.ask(JudgedPhase::Refactor, |material| recording("roman", name, "int").uncalled(material));
+    let uncalled = |name: &str| {
+        scene.ask(JudgedPhase::Refactor, |material| {
+            recording("roman", name, "int").uncalled(material)
+        })
+    };
     assert_eq!(uncalled("g"), [("roman.py".to_owned(), "f".to_owned())]);
     assert!(uncalled("f").is_empty());
 }
@@ -100,7 +114,9 @@ fn a_row_that_needs_other_tests_is_no_news_where_rows_did_before() {
         // The tests of RED fail on its own tree because the code is not there.
         (Tree::Base, format!("-{old}"), false),
     ] {
-        let was = scene.ask(JudgedPhase::Green, |material| order::was_so_before(material, tree, &report(&[&rows])));
+        let was = scene.ask(JudgedPhase::Green, |material| {
+            order::was_so_before(material, tree, &report(&[&rows]))
+        });
         assert_eq!(was, expected, "{tree:?} {rows}");
     }
     assert!(order::rows_before("tests/test_a.py::test_a", Tree::Base).is_none());

@@ -4,7 +4,8 @@ use super::*;
 use crate::experiment::replaced::{is_unwritten, replaced};
 use crate::experiment::surface::changed_surface;
 
-const CODE: (&str, &str) = ("shop.py", "def total(items):\n    return 0\n\n\ndef label(item):\n    return \"\"\n");
+const CODE: (&str, &str) =
+    ("shop.py", "def total(items):\n    return 0\n\n\ndef label(item):\n    return \"\"\n");
 const OLD: &str = "from shop import label, total\n\n\ndef test_total():\n    assert total([1]) == 1\n\n\n\
                    def test_label():\n    assert label(1) == \"1\"\n";
 
@@ -27,15 +28,27 @@ fn an_old_test_may_go_for_a_new_one_that_fails_and_asks_about_the_same_code() {
     assert_eq!(gone(&renamed, &failing), [total]);
     // The new test passes: nothing asks for the old one to go.
     assert!(
-        gone(&renamed, &["+tests/test_shop.py::test_total_with_tax", "+tests/test_shop.py::test_label"]).is_empty()
+        gone(
+            &renamed,
+            &["+tests/test_shop.py::test_total_with_tax", "+tests/test_shop.py::test_label"]
+        )
+        .is_empty()
     );
     // The new test asks about something else.
-    let other =
-        OLD.replace("def test_total():\n    assert total([1]) == 1", "def test_big():\n    assert label(2) == \"two\"");
-    assert!(gone(&other, &["-tests/test_shop.py::test_big", "+tests/test_shop.py::test_label"]).is_empty());
+    let other = OLD.replace(
+        "def test_total():\n    assert total([1]) == 1",
+        "def test_big():\n    assert label(2) == \"two\"",
+    );
+    assert!(
+        gone(&other, &["-tests/test_shop.py::test_big", "+tests/test_shop.py::test_label"])
+            .is_empty()
+    );
     // It is written as before, and did not run: something else took it away.
     let more = format!("{OLD}\n\ndef test_sum():\n    assert total([2]) == 3\n");
-    assert!(gone(&more, &["-tests/test_shop.py::test_sum", "+tests/test_shop.py::test_label"]).is_empty());
+    assert!(
+        gone(&more, &["-tests/test_shop.py::test_sum", "+tests/test_shop.py::test_label"])
+            .is_empty()
+    );
 }
 
 #[test]
@@ -45,12 +58,18 @@ fn what_red_removed_is_not_written_any_more() {
         now: &[CODE, ("tests/test_shop.py", OLD)],
         ..Scene::default()
     };
-    for (id, unwritten) in
-        [("tests/test_shop.py::test_total", false), ("tests/test_shop.py::test_sum", true), ("other", false)]
-    {
+    for (id, unwritten) in [
+        ("tests/test_shop.py::test_total", false),
+        ("tests/test_shop.py::test_sum", true),
+        ("other", false),
+    ] {
         let told = report(&[&format!("+{id}")]);
         let test = told.tests.first().unwrap();
-        assert_eq!(scene.ask(JudgedPhase::Green, |material| is_unwritten(material, test)), unwritten, "{id}");
+        assert_eq!(
+            scene.ask(JudgedPhase::Green, |material| is_unwritten(material, test)),
+            unwritten,
+            "{id}"
+        );
     }
 }
 
@@ -72,7 +91,11 @@ fn what_red_removed_is_not_written_any_more_wherever_it_was() {
     ] {
         let told = report(&[&format!("+{id}")]);
         let test = Test { file: None, ..told.tests.first().unwrap().clone() };
-        assert_eq!(scene.ask(JudgedPhase::Green, |material| is_unwritten(material, &test)), unwritten, "{id}");
+        assert_eq!(
+            scene.ask(JudgedPhase::Green, |material| is_unwritten(material, &test)),
+            unwritten,
+            "{id}"
+        );
     }
 }
 
@@ -82,10 +105,15 @@ fn surface(path: &str, old: &str, new: &str, told: &str) {
     let around = [("kit/__init__.py", ""), ("src/lib.rs", "pub mod words;\nmod inner;\n")];
     let before: Vec<(&str, &str)> =
         around.into_iter().filter(|(known, _)| *known != path).chain([(path, old)]).collect();
-    let now: Vec<(&str, &str)> = around.into_iter().filter(|(known, _)| *known != path).chain([(path, new)]).collect();
+    let now: Vec<(&str, &str)> =
+        around.into_iter().filter(|(known, _)| *known != path).chain([(path, new)]).collect();
     let scene = Scene { before: &before, now: &now, ..Scene::default() };
     let reasons = scene.ask(JudgedPhase::Refactor, changed_surface);
-    assert_eq!(reasons.first().map_or("", |reason| reason.code.as_str()), told, "{path}: {old} -> {new}\n{reasons:#?}");
+    assert_eq!(
+        reasons.first().map_or("", |reason| reason.code.as_str()),
+        told,
+        "{path}: {old} -> {new}\n{reasons:#?}"
+    );
 }
 
 #[test]
@@ -101,7 +129,12 @@ fn a_refactoring_keeps_what_others_can_use() {
     }
     surface("src/lib.rs", two, "mod inner;\npub fn a() {}\npub use inner::b;\n", "");
     surface("src/lib.rs", "fn a() {}\n", "", "");
-    surface("kit/a.py", "def f(): ...\ndef g(): ...\n", "def f(): ...\n", "refactor.public_removed");
+    surface(
+        "kit/a.py",
+        "def f(): ...\ndef g(): ...\n",
+        "def f(): ...\n",
+        "refactor.public_removed",
+    );
     surface("kit/a.py", "def f(): ...\ndef _g(): ...\n", "def f(): ...\n", "");
     surface("kit/_a.py", "def f(): ...\ndef g(): ...\n", "def f(): ...\n", "");
     surface("scripts/a.py", "def f(): ...\ndef g(): ...\n", "def f(): ...\n", "");
@@ -130,7 +163,9 @@ fn a_refactoring_keeps_values_and_the_data_of_tests() {
     surface("src/lib.rs", "const A: u8 = 3;\n", "const A: u8 = 4;\n", "");
     surface("tests/test_a.py", "NEAR = 1e-9\n", "NEAR = 100\n", "refactor.tests_weakened");
     let table = |rows: &str| {
-        format!("import pytest\n\n\n@pytest.mark.parametrize(\"n\", [{rows}])\ndef test_n(n):\n    assert f(n) == n\n")
+        format!(
+            "import pytest\n\n\n@pytest.mark.parametrize(\"n\", [{rows}])\ndef test_n(n):\n    assert f(n) == n\n"
+        )
     };
     surface("tests/test_a.py", &table("11, 22, 33"), &table("11, 22"), "refactor.tests_weakened");
     surface("tests/test_a.py", &table("11, 22"), &table("11, 22, 33"), "");
@@ -147,8 +182,10 @@ fn tests_of_a_file_that_does_not_load_are_owed() {
         code: None,
         message: String::new(),
     };
-    let read = |path: &str| (path == "src/map/tests.rs").then(|| "#[test]\nfn inserts() {}\n".to_owned());
-    let before = report(&["+kit::map::tests::inserts", "+kit::map::tests::gone", "-kit::map::tests::fails"]);
+    let read =
+        |path: &str| (path == "src/map/tests.rs").then(|| "#[test]\nfn inserts() {}\n".to_owned());
+    let before =
+        report(&["+kit::map::tests::inserts", "+kit::map::tests::gone", "-kit::map::tests::fails"]);
     let owed = crate::experiment::replaced::owed(&read, &[error], &before);
     assert_eq!(owed, ["kit::map::tests::inserts"]);
 }

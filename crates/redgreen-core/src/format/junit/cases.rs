@@ -1,4 +1,5 @@
-//! The cases of a document, kept small: most pass and say nothing, and there may be millions of them.
+//! The cases of a document in a compact form. Most cases pass without details, and there can be
+//! millions.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,16 +11,16 @@ use super::Case;
 #[derive(Clone, Debug, Default)]
 pub struct Cases {
     rows: Vec<Row>,
-    /// The names of silent cases, one after the other.
+    /// The concatenated names of compact cases.
     names: String,
-    /// Classes, files and status words, which many cases have in common.
+    /// Classes, files and status values, which many cases share.
     words: Words,
-    /// Cases that say more, whole.
+    /// Cases with details, in full.
     telling: Vec<Case>,
 }
 
-/// A case that says no more than its attributes. Places are those of `names`, numbers those of `words`. Or one that says
-/// more: then its class is `TELLING`, and its name is its place among those.
+/// A case that has only attributes: an offset range in `names` and indices into `words`. For a case
+/// with details, the class is `TELLING` and the name is its index in `telling`.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     name: u32,
@@ -28,13 +29,13 @@ struct Row {
     file: Option<Number>,
     status: Option<Number>,
     line: Option<Number>,
-    /// Not a number where it is not told: a million options would take eight megabytes more.
+    /// NaN if unknown: a million `Option`s would take eight megabytes more.
     seconds: f64,
 }
 
 const TELLING: u32 = u32::MAX;
 
-/// Counted from one, so that none takes no more room.
+/// Starts at one, so that `Option` takes no extra space.
 type Number = NonZeroU32;
 
 #[derive(Clone, Debug, Default)]
@@ -52,7 +53,7 @@ impl Cases {
         self.rows.is_empty()
     }
 
-    /// All of them, each as it was read.
+    /// All cases, as they were read.
     pub fn iter(&self) -> impl Iterator<Item = Cow<'_, Case>> {
         self.rows.iter().filter_map(|row| match row.class {
             TELLING => self.telling.get(row.name as usize).map(Cow::Borrowed),
@@ -60,12 +61,12 @@ impl Cases {
         })
     }
 
-    /// Those that say more than their attributes: a failure, an error, why they were skipped, what they printed.
+    /// Cases with details: a failure, an error, the reason of a skip, or output.
     pub fn telling(&self) -> impl Iterator<Item = &Case> {
         self.telling.iter()
     }
 
-    /// Gives every class another name.
+    /// Renames every class.
     pub fn rename_classes(&mut self, rename: impl Fn(&str) -> String) {
         for case in &mut self.telling {
             case.classname = rename(&case.classname);
@@ -85,16 +86,25 @@ impl Cases {
         let row = self.silent(&case).or_else(|| {
             let name = u32::try_from(self.telling.len()).ok()?;
             self.telling.push(case);
-            Some(Row { name, name_end: 0, class: TELLING, file: None, status: None, line: None, seconds: f64::NAN })
+            Some(Row {
+                name,
+                name_end: 0,
+                class: TELLING,
+                file: None,
+                status: None,
+                line: None,
+                seconds: f64::NAN,
+            })
         });
         self.rows.extend(row);
     }
 
-    /// `None` when it says more.
+    /// `None` if the case has details.
     fn silent(&mut self, case: &Case) -> Option<Row> {
         let Case { name, classname, file, line, seconds, status, .. } = case;
         let Case { failure, error, skipped, flaky, warning, system_out, .. } = case;
-        let tells = failure.is_some() || error.is_some() || skipped.is_some() || system_out.is_some();
+        let tells =
+            failure.is_some() || error.is_some() || skipped.is_some() || system_out.is_some();
         if tells || *flaky || *warning {
             return None;
         }
@@ -143,7 +153,7 @@ impl Words {
         self.all.get(number as usize).map(|word| &**word)
     }
 
-    /// `None` when there are too many to count.
+    /// `None` if there are too many to count.
     fn number(&mut self, word: &str) -> Option<u32> {
         if let Some(known) = self.numbers.get(word) {
             return Some(*known);
@@ -158,18 +168,27 @@ impl Words {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::junit::Fault;
+    use crate::format::junit::Detail;
 
     fn case(name: &str, class: &str) -> Case {
         Case { name: Some(name.to_owned()), classname: class.to_owned(), ..Case::default() }
     }
 
     #[test]
-    fn a_case_comes_back_as_it_was_put_in() {
+    fn returns_cases_unchanged() {
         let told = [
             case("a", "x.Y"),
-            Case { line: Some(0), seconds: Some(0.25), file: Some("x/y.py".to_owned()), ..case("", "x.Y") },
-            Case { status: Some("run".to_owned()), failure: Some(Box::new(Fault::default())), ..case("b", "z") },
+            Case {
+                line: Some(0),
+                seconds: Some(0.25),
+                file: Some("x/y.py".to_owned()),
+                ..case("", "x.Y")
+            },
+            Case {
+                status: Some("run".to_owned()),
+                failure: Some(Box::new(Detail::default())),
+                ..case("b", "z")
+            },
             Case { name: None, ..case("", "") },
             Case { status: Some("disabled".to_owned()), seconds: Some(0.0), ..case("ä", "") },
         ];
@@ -181,9 +200,9 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_renamed_in_all_of_them() {
+    fn renames_classes_in_all_cases() {
         let mut cases = Cases::default();
-        let failed = Case { failure: Some(Box::new(Fault::default())), ..case("c", "x") };
+        let failed = Case { failure: Some(Box::new(Detail::default())), ..case("c", "x") };
         [case("a", "x"), case("b", "y"), failed].into_iter().for_each(|case| cases.push(case));
         cases.rename_classes(|class| format!("{class}!"));
         let classes: Vec<String> = cases.iter().map(|case| case.classname.clone()).collect();
@@ -191,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_case_takes_little_room() {
+    fn compact_cases_take_little_memory() {
         assert!(size_of::<Row>() <= 32, "{}", size_of::<Row>());
     }
 }

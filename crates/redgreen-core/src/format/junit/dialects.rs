@@ -1,44 +1,44 @@
-//! What the elements of JUnit's XML mean to each runner that writes it.
+//! The meaning of JUnit's XML elements for each runner.
 
-use super::{Case, Fault};
+use super::{Case, Detail};
 use crate::report::Status;
 
-/// One runner's way of writing JUnit's XML.
+/// The JUnit XML of one runner.
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
     pub assertion: Assertion,
     pub nameless: Nameless,
-    /// The message of an error that stands for a file which could not be loaded.
+    /// The message of an error that represents a file that could not be loaded.
     pub load_failure: Option<&'static str>,
-    /// A failing case that is named after its class is a hook of that class, not a test.
+    /// A failing case with the name of its class is a hook of that class, not a test.
     pub class_level_is_outside: bool,
-    /// Other names that such a case goes by.
+    /// Other names of such a case.
     pub class_level_names: &'static [&'static str],
-    /// Values of the attribute `status` of a test that was not run.
+    /// Values of the `status` attribute for a test that did not run.
     pub idle: &'static [&'static str],
-    /// Added to the attribute `line`, which some count from 0.
+    /// Added to the `line` attribute, which some runners count from 0.
     pub line_offset: u32,
-    /// A passed case counts only if its output has libtest's own word for it: a test that ends its process with
-    /// success is otherwise shown as passed.
+    /// A passed case counts only if its output has libtest's result line. Otherwise a test that
+    /// exits its process with success looks passed.
     pub wants_libtest_word: bool,
 }
 
-/// How an assertion that does not hold is told from any other exception.
+/// How to distinguish a failed assertion from other exceptions.
 #[derive(Clone, Copy, Debug)]
 pub enum Assertion {
-    /// By the element: `failure` is an assertion, `error` is not.
+    /// By element: `failure` is an assertion, `error` is not.
     Element,
     /// By the class of the exception, which contains one of these.
     Class(&'static [&'static str]),
     /// By the message, which contains one of these.
     Message(&'static [&'static str]),
-    /// By the `type`, which says how the test's process ended; an assertion when it is none of these.
+    /// By `type`, which says how the test's process ended; an assertion if it is none of these.
     Ending(&'static [(&'static str, Status)]),
-    /// By the message's beginning or the text's last line: Python's own words.
+    /// By the start of the message or the last line of the text, as Python prints them.
     Python,
 }
 
-/// What a case without a name is.
+/// The meaning of a case without a name.
 #[derive(Clone, Copy, Debug)]
 pub enum Nameless {
     /// A test that was running when the process ended.
@@ -58,11 +58,15 @@ const PLAIN: Dialect = Dialect {
     wants_libtest_word: false,
 };
 
-/// Of a runner nobody named; the words are pytest's, and nobody else's.
+/// For an unknown runner. Only pytest uses this load message, so it is safe to recognise it.
 pub const ANY: Dialect = Dialect { load_failure: PYTEST.load_failure, ..PLAIN };
-pub const SUREFIRE: Dialect =
-    Dialect { class_level_is_outside: true, class_level_names: &["classMethod", "initializationError"], ..PLAIN };
-pub const GRADLE: Dialect = Dialect { assertion: Assertion::Class(&["Assert", "Comparison"]), ..SUREFIRE };
+pub const SUREFIRE: Dialect = Dialect {
+    class_level_is_outside: true,
+    class_level_names: &["classMethod", "initializationError"],
+    ..PLAIN
+};
+pub const GRADLE: Dialect =
+    Dialect { assertion: Assertion::Class(&["Assert", "Comparison"]), ..SUREFIRE };
 pub const JUNIT_CONSOLE: Dialect = PLAIN;
 pub const PHPUNIT: Dialect = PLAIN;
 pub const JEST_JUNIT: Dialect = PLAIN;
@@ -72,17 +76,30 @@ pub const CTEST: Dialect = Dialect { idle: &["disabled", "notrun"], ..PLAIN };
 pub const BATS: Dialect = Dialect { nameless: Nameless::LoadError, ..PLAIN };
 pub const BUN: Dialect = Dialect { assertion: Assertion::Class(&["Assert"]), ..PLAIN };
 pub const DENO: Dialect = Dialect { assertion: Assertion::Message(&["AssertionError"]), ..PLAIN };
-pub const PYTEST: Dialect =
-    Dialect { assertion: Assertion::Python, load_failure: Some("collection failure"), line_offset: 1, ..PLAIN };
+pub const PYTEST: Dialect = Dialect {
+    assertion: Assertion::Python,
+    load_failure: Some("collection failure"),
+    line_offset: 1,
+    ..PLAIN
+};
 pub const NEXTEST: Dialect = Dialect {
-    assertion: Assertion::Ending(&[("test abort", Status::Crashed), ("test timeout", Status::TimedOut)]),
+    assertion: Assertion::Ending(&[
+        ("test abort", Status::Crashed),
+        ("test timeout", Status::TimedOut),
+    ]),
     wants_libtest_word: true,
     ..PLAIN
 };
 
-/// How runners say that a test took too long; they have no element for it.
-const TIMEOUT_WORDS: &[&str] =
-    &["timed out after", "TimeoutException", "TestTimedOut", "due to timeout", "Exceeded timeout", "Timeout (>"];
+/// Messages of a test timeout; JUnit has no element for it.
+const TIMEOUT_WORDS: &[&str] = &[
+    "timed out after",
+    "TimeoutException",
+    "TestTimedOut",
+    "due to timeout",
+    "Exceeded timeout",
+    "Timeout (>",
+];
 
 impl Dialect {
     pub(super) fn status(&self, case: &Case) -> Status {
@@ -95,12 +112,14 @@ impl Dialect {
             (Some(failure), _, None) => self.failure(failure),
             (None, Some(error), None) => timeout(error).unwrap_or(Status::Errored),
             (None, None, None) if case.flaky => Status::Flaky,
-            (None, None, None) if self.wants_libtest_word && !has_libtest_word(case) => Status::Crashed,
+            (None, None, None) if self.wants_libtest_word && !has_libtest_word(case) => {
+                Status::Crashed
+            }
             (None, None, None) => Status::Passed,
         }
     }
 
-    fn failure(&self, failure: &Fault) -> Status {
+    fn failure(&self, failure: &Detail) -> Status {
         let has = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
         let assertion = match self.assertion {
             Assertion::Element => true,
@@ -123,13 +142,13 @@ impl Dialect {
     }
 }
 
-fn timeout(fault: &Fault) -> Option<Status> {
-    let words = fault.words();
-    let says = |word: &&str| words.contains(word) || fault.class.contains(word);
+fn timeout(detail: &Detail) -> Option<Status> {
+    let words = detail.words();
+    let says = |word: &&str| words.contains(word) || detail.class.contains(word);
     TIMEOUT_WORDS.iter().any(says).then_some(Status::TimedOut)
 }
 
-/// Without any output the runner was not asked to keep it, and there is nothing to look for.
+/// Without any output the runner was not asked to keep it, so the check does not apply.
 fn has_libtest_word(case: &Case) -> bool {
     let Some(output) = &case.system_out else { return true };
     let name = case.name.as_deref().unwrap_or_default();

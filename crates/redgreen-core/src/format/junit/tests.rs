@@ -1,10 +1,10 @@
-//! Rows over captured documents in every dialect: what each case is.
+//! Tests over captured documents in every dialect.
 
 use super::*;
 use crate::framework::captured::Captured;
 use crate::framework::samples::Check;
 
-/// What the document alone says; the outcome is the framework's to conclude.
+/// The report of the document alone; the framework would conclude the outcome.
 fn read(captured: &Captured, dialect: &Dialect) -> Report {
     let documents: Vec<Document> = captured.files(".xml").map(parse).collect();
     let mut report = captured.report("junit", &[]);
@@ -24,7 +24,7 @@ macro_rules! dialects {
 }
 
 const ALL: &[(&str, &str)] = &[("*", "outcome"), ("*", "kinds")];
-/// What ended before there was a document: the compiler, and a flag that does not exist.
+/// Runs that ended before there was a document: compile errors and an unknown flag.
 const CONSOLE: &[(&str, &str)] = &[
     ("bad_usage", "outcome"),
     ("missing_function", "outcome"),
@@ -44,13 +44,13 @@ dialects! {
     ctest: "ctest-gtest", CTEST, ALL;
     bun: "bun-test", BUN, ALL;
     deno: "deno-test", DENO, ALL;
-    // A test that was interrupted is a case without a name, in a run that exits with 0.
+    // An interrupted test is a case without a name, in a run that exits with 0.
     pytest: "pytest", PYTEST, &[("*", "outcome"), ("*", "kinds"), ("pytest_exit0", "flips")];
     xmlrunner: "unittest-xmlrunner", XMLRUNNER, ALL;
 }
 
 #[test]
-fn a_document_that_breaks_off_is_not_complete() {
+fn a_truncated_document_is_not_complete() {
     let whole = "<testsuites><testsuite><testcase name=\"a\"/></testsuite></testsuites>";
     assert!(parse(whole.as_bytes()).complete);
     for end in 0..whole.len() {

@@ -1,11 +1,12 @@
-//! A report as JUnit XML, for the programs that read nothing else.
+//! Writes a report as JUnit XML, for programs that read nothing else.
 
 use quick_xml::escape::escape;
 
 use crate::report::{Report, Status, Test};
 use crate::text::visible;
 
-/// One document with one suite; every id is a test case, and what could not be loaded is one with an error.
+/// One document with one suite. Every id is a test case, and every load error is a case with an
+/// error.
 pub fn write(report: &Report) -> String {
     let mut cases = String::new();
     for test in &report.tests {
@@ -17,9 +18,10 @@ pub fn write(report: &Report) -> String {
         cases.push_str(&broken(file, &report.runner, kind, &error.message));
     }
     for message in &report.errors_outside {
-        cases.push_str(&broken("outside every test", &report.runner, "Error", message));
+        cases.push_str(&broken("outside of all tests", &report.runner, "Error", message));
     }
-    let number = |wanted: fn(Status) -> bool| report.tests.iter().filter(|test| wanted(test.status)).count();
+    let number =
+        |wanted: fn(Status) -> bool| report.tests.iter().filter(|test| wanted(test.status)).count();
     let beside = report.load_errors.len() + report.errors_outside.len();
     let totals = format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
@@ -36,7 +38,7 @@ pub fn write(report: &Report) -> String {
     )
 }
 
-/// What JUnit has a word for.
+/// The results that JUnit can express.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Passed,
@@ -64,12 +66,17 @@ fn case(test: &Test, runner: &str) -> String {
     }
     let class = text(test.file.as_deref().unwrap_or(runner));
     let seconds = test.duration_ms.unwrap_or_default() / 1000.0;
-    let open = format!("<testcase classname=\"{class}\" name=\"{}\"{place} time=\"{seconds:.3}\"", text(&test.id));
+    let open = format!(
+        "<testcase classname=\"{class}\" name=\"{}\"{place} time=\"{seconds:.3}\"",
+        text(&test.id)
+    );
     let message = test.message.as_deref().unwrap_or_default();
     let inside = match end(test.status) {
         End::Passed => return format!("{open}/>\n"),
         End::Skipped => format!("<skipped message=\"{}\"/>", text(message)),
-        End::Failure => complaint("failure", test.exception.as_deref().unwrap_or("Failure"), message),
+        End::Failure => {
+            complaint("failure", test.exception.as_deref().unwrap_or("Failure"), message)
+        }
         End::Error => complaint("error", test.exception.as_deref().unwrap_or("Error"), message),
     };
     format!("{open}>{inside}</testcase>\n")
@@ -77,15 +84,23 @@ fn case(test: &Test, runner: &str) -> String {
 
 fn broken(name: &str, runner: &str, kind: &str, message: &str) -> String {
     let (class, name) = (text(runner), text(name));
-    format!("<testcase classname=\"{class}\" name=\"{name}\">{}</testcase>\n", complaint("error", kind, message))
+    format!(
+        "<testcase classname=\"{class}\" name=\"{name}\">{}</testcase>\n",
+        complaint("error", kind, message)
+    )
 }
 
 fn complaint(element: &str, kind: &str, message: &str) -> String {
     let first = message.lines().next().unwrap_or_default();
-    format!("<{element} type=\"{}\" message=\"{}\">{}</{element}>", text(kind), text(first), text(message))
+    format!(
+        "<{element} type=\"{}\" message=\"{}\">{}</{element}>",
+        text(kind),
+        text(first),
+        text(message)
+    )
 }
 
-/// XML has no way to write most control characters, not even escaped, so they are made visible.
+/// XML cannot express most control characters, not even escaped, so they are made visible.
 pub(crate) fn text(text: &str) -> String {
     escape(visible(text)).into_owned()
 }
@@ -97,7 +112,7 @@ mod tests {
     use crate::report::{LoadError, LoadErrorKind, Stage};
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn reads_back_what_it_writes() {
         let hostile = "a < b & \"c\" ]]> \u{1b}[31mred\u{0}\nsecond line";
         let mut failed = Test::new("t.py::bad[<&>]", Status::Failed);
         (failed.file, failed.line) = (Some("t.py".to_owned()), Some(7));
@@ -113,16 +128,24 @@ mod tests {
         let report = Report {
             runner: "pytest".to_owned(),
             wall_ms: 1500,
-            tests: vec![Test::new("t.py::good", Status::Passed), failed, Test::new("t.py::later", Status::Todo)],
+            tests: vec![
+                Test::new("t.py::good", Status::Passed),
+                failed,
+                Test::new("t.py::later", Status::Todo),
+            ],
             load_errors: vec![error],
             ..Report::default()
         };
         let xml = write(&report);
-        assert!(xml.contains("tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"1.500\""), "{xml}");
+        assert!(
+            xml.contains("tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"1.500\""),
+            "{xml}"
+        );
         let read = junit::parse(xml.as_bytes());
         assert!(read.complete, "{xml}");
         assert!(xml.contains("␛[31mred␀\nsecond line"), "{xml}");
-        let names: Vec<String> = read.cases.iter().map(|case| case.name.clone().unwrap_or_default()).collect();
+        let names: Vec<String> =
+            read.cases.iter().map(|case| case.name.clone().unwrap_or_default()).collect();
         assert_eq!(names, ["t.py::good", "t.py::bad[<&>]", "t.py::later", "u.py"]);
     }
 }

@@ -1,13 +1,13 @@
-//! What cargo's JSON messages say of a build: which test binaries there are, what did not compile and why, and what a
-//! test binary finds in its environment when cargo starts it.
+//! Parses cargo's JSON messages: the test binaries, the compile errors, and the environment that
+//! cargo sets when it starts a test binary.
 
 use serde::Deserialize;
 
 use crate::format::{bounded_head, bounded_tail};
 use crate::report::{Exit, LoadError, LoadErrorKind, Stage};
 
-/// rustc's codes for something that is not there yet, or not there in this form: the natural first failure of a test
-/// written before the code.
+/// rustc's codes for an item that is missing or has another signature: the usual first failure of a
+/// test written before the code.
 const MISSING_SYMBOL_CODES: &[&str] = &[
     "E0405", // trait
     "E0407", // item of a trait
@@ -32,7 +32,7 @@ const MISSING_SYMBOL_CODES: &[&str] = &[
     "E0451", "E0603", "E0616", "E0624", // there, but private
 ];
 
-/// Errors without a code are the parser's, but for these, known by how they begin.
+/// Errors without a code come from the parser, except for those that start like this.
 const WITHOUT_CODE: &[(&str, LoadErrorKind)] = &[
     ("cannot find macro", LoadErrorKind::MissingSymbol),
     ("cannot find attribute", LoadErrorKind::MissingSymbol),
@@ -43,26 +43,28 @@ const WITHOUT_CODE: &[(&str, LoadErrorKind)] = &[
     ("custom attribute panicked", LoadErrorKind::Other),
 ];
 
-/// The summary that rustc puts after the errors it has already reported.
+/// rustc's summary after the errors that it has already reported.
 const SUMMARY: &str = "aborting due to";
 
 /// One build.
 #[derive(Debug, Default)]
 pub struct Build {
     pub exit: Exit,
-    /// `None` when cargo ended without a word about the build.
+    /// `None` if cargo ended without a message about the build.
     pub succeeded: Option<bool>,
     pub binaries: Vec<TestBinary>,
     pub errors: Vec<LoadError>,
     pub scripts: Vec<BuildScript>,
-    /// The programs that integration tests may start.
+    /// The programs that integration tests can start.
     pub programs: Vec<BuiltProgram>,
-    /// The end of cargo's own words, for a person.
+    /// The end of cargo's stderr, for the user.
     pub words: String,
-    /// Why the messages cannot all be cargo's.
+    /// The reason why some messages cannot be cargo's.
     pub doubt: Option<String>,
-    /// How often the messages say that the build is over.
+    /// How many messages say that the build finished.
     pub ends: u32,
+    /// The toolchain's shared libraries, where a package needs them.
+    pub std_folder: Option<String>,
 }
 
 /// A test binary that was built.
@@ -77,7 +79,7 @@ pub struct TestBinary {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetKind {
-    /// Of any crate type, macros included.
+    /// Any crate type, including macros.
     Lib,
     Bin,
     Test,
@@ -85,7 +87,7 @@ pub enum TargetKind {
     Bench,
 }
 
-/// What a package's build script asked for.
+/// The settings of a package's build script.
 #[derive(Clone, Debug, Deserialize)]
 pub struct BuildScript {
     pub package_id: String,
@@ -116,6 +118,13 @@ pub struct Package {
 impl Package {
     pub fn has_doc_tests(&self) -> bool {
         self.targets.iter().any(|target| target.doctest)
+    }
+
+    /// Whether programs of the package are linked with the toolchain's shared libraries.
+    pub fn links_std(&self) -> bool {
+        self.targets.iter().any(|target| {
+            target.kind.iter().any(|kind| matches!(kind.as_str(), "proc-macro" | "dylib"))
+        })
     }
 }
 
@@ -183,16 +192,27 @@ struct Expansion {
     span: Span,
 }
 
-/// Reads the messages of `cargo build --message-format=json`; lines that are not messages are passed over.
+/// Reads the messages of `cargo build --message-format=json` and skips other lines.
 pub fn parse(stdout: &[u8], stderr: &str, exit: Exit) -> Build {
-    // The clean room has no network; what is not downloaded yet has to be, by the user.
-    let wants_network = exit != Exit::Code(0) && stderr.lines().any(|line| line.contains("offline"));
-    let help =
-        if wants_network { "\nerror: a crate is not on this machine yet; download it with: cargo fetch" } else { "" };
-    let mut build = Build { exit, words: format!("{}{help}", bounded_tail(stderr)), ..Build::default() };
+    // The clean room has no network, so the user has to download missing crates.
+    let wants_network =
+        exit != Exit::Code(0) && stderr.lines().any(|line| line.contains("offline"));
+    let help = if wants_network {
+        "\nerror: a crate is not on this machine yet; download it with: cargo fetch"
+    } else {
+        ""
+    };
+    let mut build =
+        Build { exit, words: format!("{}{help}", bounded_tail(stderr)), ..Build::default() };
     for line in stdout.split(|&byte| byte == b'\n') {
         match serde_json::from_slice(line) {
-            Ok(Line::CompilerArtifact { package_id, manifest_path, target, profile, executable: Some(executable) }) => {
+            Ok(Line::CompilerArtifact {
+                package_id,
+                manifest_path,
+                target,
+                profile,
+                executable: Some(executable),
+            }) => {
                 let kind = target.kind();
                 if profile.test {
                     build.binaries.push(TestBinary {
@@ -215,7 +235,7 @@ pub fn parse(stdout: &[u8], stderr: &str, exit: Exit) -> Build {
             }
         }
     }
-    // Cargo compiles a library twice, with and without its tests, and then reports the same error twice.
+    // Cargo compiles a library twice, with and without its tests, and reports the same error twice.
     let mut known: Vec<LoadError> = Vec::new();
     build.errors.retain(|error| {
         let new = !known.contains(error);
@@ -237,40 +257,60 @@ pub fn parse_packages(stdout: &[u8]) -> Vec<Package> {
 }
 
 impl Build {
-    /// Cargo passes on what a compiler prints, and a macro of the project runs in the compiler: it can print lines like
-    /// cargo's own, which name other programs as the tests. What the manifests say, it cannot change: the tests of each
-    /// target are one program, and a build ends once, as the exit code says.
+    /// Cargo forwards the compiler's output, and the project's macros run in the compiler. They can
+    /// print lines like cargo's own that name other programs as tests. They cannot change the
+    /// manifests: each target has one test program, and a build finishes once, with the result that
+    /// the exit code says.
     #[must_use]
     pub fn compared_with(mut self, packages: &[Package]) -> Self {
         let is_of = |binary: &TestBinary, package: &Package, target: &Target| {
-            binary.package_id == package.id && binary.kind == target.kind() && binary.target == target.name
+            binary.package_id == package.id
+                && binary.kind == target.kind()
+                && binary.target == target.name
         };
         let same = |one: &TestBinary, other: &TestBinary| {
-            one.package_id == other.package_id && one.kind == other.kind && one.target == other.target
+            one.package_id == other.package_id
+                && one.kind == other.kind
+                && one.target == other.target
         };
         let twice = self.binaries.iter().enumerate().find(|(at, one)| {
-            self.binaries.iter().take(*at).any(|other| same(one, other) && one.executable != other.executable)
+            self.binaries
+                .iter()
+                .take(*at)
+                .any(|other| same(one, other) && one.executable != other.executable)
         });
         let whole = self.succeeded == Some(true) && self.exit == Exit::Code(0);
-        let targets = packages.iter().flat_map(|package| package.targets.iter().map(move |target| (package, target)));
+        let targets = packages
+            .iter()
+            .flat_map(|package| package.targets.iter().map(move |target| (package, target)));
         let mut tested = targets.filter(|(_, target)| target.is_tested());
-        let missing = tested
-            .find(|(package, target)| whole && !self.binaries.iter().any(|binary| is_of(binary, package, target)));
+        let missing = tested.find(|(package, target)| {
+            whole && !self.binaries.iter().any(|binary| is_of(binary, package, target))
+        });
         let unknown = self.binaries.iter().find(|binary| {
-            let is_known = |package: &Package| package.targets.iter().any(|target| is_of(binary, package, target));
+            let is_known = |package: &Package| {
+                package.targets.iter().any(|target| is_of(binary, package, target))
+            };
             !packages.is_empty() && !packages.iter().any(is_known)
         });
-        let lied = self.succeeded.is_some_and(|succeeded| succeeded != (self.exit == Exit::Code(0)));
+        let lied =
+            self.succeeded.is_some_and(|succeeded| succeeded != (self.exit == Exit::Code(0)));
         self.doubt = if let Some((_, binary)) = twice {
             Some(format!("cargo's output names two programs with the tests of {}", binary.target))
         } else if let Some((_, target)) = missing {
             Some(format!("cargo's output names no program with the tests of {}", target.name))
         } else if let Some(binary) = unknown {
-            Some(format!("cargo's output names a program with the tests of {}, which no manifest knows", binary.target))
+            Some(format!(
+                "cargo's output names a program with the tests of {}, which is in no manifest",
+                binary.target
+            ))
         } else if self.ends > 1 {
-            Some("cargo's output says more than once that the build is over".to_owned())
+            Some("cargo's output says more than once that the build finished".to_owned())
         } else if lied {
-            Some(format!("cargo's output and its {} do not agree whether the build succeeded", self.exit))
+            Some(format!(
+                "cargo's output and its {} do not agree whether the build succeeded",
+                self.exit
+            ))
         } else {
             None
         };
@@ -278,7 +318,7 @@ impl Build {
     }
 }
 
-/// A build that failed without one diagnostic: a build script, or the linker's absence.
+/// A build that failed without a diagnostic: a build script, or a missing linker.
 pub(super) fn unexplained(words: &str) -> LoadError {
     LoadError {
         stage: Stage::Build,
@@ -291,7 +331,7 @@ pub(super) fn unexplained(words: &str) -> LoadError {
 }
 
 impl Target {
-    /// Whether its tests are a program of their own in every build.
+    /// Whether every build has a separate test program for this target.
     fn is_tested(&self) -> bool {
         let is_script = self.kind.iter().any(|kind| kind == "custom-build");
         self.test && !is_script && self.required_features.is_empty()
@@ -343,7 +383,8 @@ fn kind_of(code: Option<&str>, message: &str) -> LoadErrorKind {
     }
 }
 
-/// The place a person wrote: an error inside a macro of another crate is shown where the macro is used.
+/// The place in the project's source: an error in a macro of another crate is shown where the macro
+/// is used.
 fn written(span: &Span) -> &Span {
     let foreign = span.file_name.starts_with('/') || span.file_name.starts_with('<');
     match &span.expansion {

@@ -1,7 +1,8 @@
-//! What one test binary, or the doc tests of one library, said in libtest's JSON.
+//! Parses libtest's JSON of one test binary, or of the doc tests of one library.
 //!
-//! The JSON comes on stdout, which the tests share: a test can print a line that looks like a result. So libtest is
-//! also asked for a log file at a path of its own, and a result counts only if both say the same.
+//! The JSON is on stdout, which the tests share: a test can print a line that looks like a result.
+//! libtest therefore also writes a log file at a separate path, and a result counts only if both
+//! agree.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -11,14 +12,15 @@ use serde::Deserialize;
 use crate::format::{bounded_head, bounded_tail};
 use crate::report::{Exit, Flag, Status, Test};
 
-/// How every event of libtest begins, wherever in a line it stands: what a test prints without a line end comes before.
+/// The start of every libtest event. It can be anywhere in a line, after output of a test without a
+/// line end.
 const EVENT: &str = "{ \"type\": ";
-/// How the text of a panic begins.
+/// The start of a panic message.
 pub const PANICKED: &str = "panicked at ";
 const SUITE_STARTED: &[u8] = b"{ \"type\": \"suite\", \"event\": \"started\"";
 const TEST_STARTED: &[u8] = b"{ \"type\": \"test\", \"event\": \"started\"";
 
-/// One binary's results.
+/// The results of one binary.
 #[derive(Debug, Default)]
 pub struct Binary {
     pub exit: Exit,
@@ -27,9 +29,9 @@ pub struct Binary {
     pub flags: Vec<Flag>,
 }
 
-/// What a test binary left behind.
+/// The captured output of a test binary.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct LibtestOutput<'a> {
     pub exit: Exit,
     pub stdout: &'a [u8],
     /// Part of stdout was dropped.
@@ -48,13 +50,13 @@ struct Event {
     exec_time: Option<f64>,
 }
 
-/// Reads a test binary's JSON and its log.
-pub fn parse(prefix: &str, seen: Seen<'_>, log: &[u8]) -> Binary {
+/// Reads the JSON and the log of a test binary.
+pub fn parse(prefix: &str, seen: LibtestOutput<'_>, log: &[u8]) -> Binary {
     let mut binary = read(seen);
     let log = Log::read(log);
     for test in &mut binary.tests {
         if !log.agrees(test) {
-            test.message = Some("its result on stdout is not the one in the runner's own log".to_owned());
+            test.message = Some("the result on stdout contradicts the runner's own log".to_owned());
             test.status = Status::Crashed;
             binary.flags.push(Flag::SourcesDisagree);
         }
@@ -63,11 +65,12 @@ pub fn parse(prefix: &str, seen: Seen<'_>, log: &[u8]) -> Binary {
     binary
 }
 
-/// Reads the JSON of a library's doc tests. Their names carry a line number, which the id must not: it changes with
-/// every edit above.
-pub fn parse_doc(prefix: &str, seen: Seen<'_>) -> Binary {
+/// Reads the JSON of a library's doc tests. Their names contain a line number. The id must not,
+/// because it would change with every edit above.
+pub fn parse_doc(prefix: &str, seen: LibtestOutput<'_>) -> Binary {
     let mut binary = read(seen);
-    let names: BTreeSet<(String, u32)> = binary.tests.iter().map(|test| without_line(&test.id)).collect();
+    let names: BTreeSet<(String, u32)> =
+        binary.tests.iter().map(|test| without_line(&test.id)).collect();
     for test in &mut binary.tests {
         let (name, line) = without_line(&test.id);
         test.file = name.split(" -").next().map(str::to_owned);
@@ -77,23 +80,25 @@ pub fn parse_doc(prefix: &str, seen: Seen<'_>) -> Binary {
     binary
 }
 
-/// The doc tests of one item are numbered in the order of their lines.
+/// Numbers the doc tests of one item in the order of their lines.
 fn doc_id(prefix: &str, names: &BTreeSet<(String, u32)>, (name, line): (String, u32)) -> String {
-    let earlier = names.iter().filter(|(other, other_line)| *other == name && *other_line < line).count();
+    let earlier =
+        names.iter().filter(|(other, other_line)| *other == name && *other_line < line).count();
     match earlier {
         0 => format!("{prefix}::{name}"),
         _ => format!("{prefix}::{name} #{}", earlier + 1),
     }
 }
 
-/// The ids of the tests that `--list --format terse` names, a line each: `tests::adds: test`.
+/// The ids of the tests that `--list --format terse` prints, one per line: `tests::adds: test`.
 pub fn parse_list(prefix: &str, stdout: &[u8]) -> Vec<String> {
     listed(&String::from_utf8_lossy(stdout)).map(|name| format!("{prefix}::{name}")).collect()
 }
 
-/// The same of a library's doc tests.
+/// The same for a library's doc tests.
 pub fn parse_doc_list(prefix: &str, stdout: &[u8]) -> Vec<String> {
-    let names: BTreeSet<(String, u32)> = listed(&String::from_utf8_lossy(stdout)).map(without_line).collect();
+    let names: BTreeSet<(String, u32)> =
+        listed(&String::from_utf8_lossy(stdout)).map(without_line).collect();
     names.iter().map(|name| doc_id(prefix, &names, name.clone())).collect()
 }
 
@@ -101,7 +106,7 @@ fn listed(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| line.strip_suffix(": test"))
 }
 
-/// Takes the output of several binaries apart, each from its first word on.
+/// Splits the output of several binaries at the start of each.
 pub fn suites(stdout: &[u8]) -> Vec<&[u8]> {
     let starts: Vec<usize> = stdout
         .windows(SUITE_STARTED.len())
@@ -113,7 +118,8 @@ pub fn suites(stdout: &[u8]) -> Vec<&[u8]> {
     starts.iter().zip(ends).filter_map(|(&start, end)| stdout.get(start..end)).collect()
 }
 
-/// A target with a `main` of its own (`harness = false`) is one test, and its exit code is all it says.
+/// A target with its own `main` (`harness = false`) is one test, and its exit code is the only
+/// result.
 pub fn without_harness(prefix: &str, exit: Exit) -> Binary {
     let status = match exit {
         Exit::Code(0) => Status::Passed,
@@ -124,7 +130,7 @@ pub fn without_harness(prefix: &str, exit: Exit) -> Binary {
     Binary { exit, finished: true, tests: vec![Test::new(prefix, status)], flags: Vec::new() }
 }
 
-fn read(seen: Seen<'_>) -> Binary {
+fn read(seen: LibtestOutput<'_>) -> Binary {
     let mut tests: Vec<Test> = Vec::new();
     let (mut planned, mut opened, mut closed) = (0_usize, 0, 0);
     let lines = || seen.stdout.split(|&byte| byte == b'\n');
@@ -143,7 +149,8 @@ fn read(seen: Seen<'_>) -> Binary {
     let mut binary = Binary { exit: seen.exit, ..Binary::default() };
     binary.finished = opened > 0 && opened == closed && !seen.cut;
     binary.tests = one_each(tests);
-    // Where every test has its result, that they were started is no news: half of a long report need not be read.
+    // Start events are needed only if a test has no result. Skipping them halves the work for long
+    // reports.
     if binary.tests.len() != planned {
         let started = lines().filter(|line| line.starts_with(TEST_STARTED)).filter_map(event_in);
         binary.tests.extend(started.filter_map(|event| result("started", &event)));
@@ -160,10 +167,11 @@ fn read(seen: Seen<'_>) -> Binary {
 }
 
 fn event_in(line: &[u8]) -> Option<Event> {
-    // Most lines are whole; looking for what is to be replaced costs more than asking whether anything is.
-    let text = std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
+    // Most lines are valid UTF-8, and checking is cheaper than a lossy conversion.
+    let text =
+        std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
     let event = if text.starts_with(EVENT) { &text } else { text.get(text.find(EVENT)?..)? };
-    // The first value only: another test's output may follow on the same line.
+    // Only the first value: output of another test can follow on the same line.
     serde_json::Deserializer::from_str(event).into_iter().next()?.ok()
 }
 
@@ -173,7 +181,7 @@ fn result(word: &str, event: &Event) -> Option<Test> {
         "ok" => Status::Passed,
         "ignored" => Status::Skipped,
         "failed" => Status::Failed,
-        // "timeout" only warns that a test takes long; its result follows.
+        // "timeout" only warns that a test is slow; its result follows.
         _ => return None,
     };
     let mut test = Test::new(event.name.clone()?, status);
@@ -187,7 +195,8 @@ fn result(word: &str, event: &Event) -> Option<Test> {
     Some(test)
 }
 
-/// The tests in the order of their names. A result replaces "started"; of two results the worse one holds.
+/// Sorts the tests by name, one entry each. A result replaces "started"; of two results the worse
+/// one counts.
 fn one_each(mut tests: Vec<Test>) -> Vec<Test> {
     let rank = |test: &Test| (test.status != Status::NotRun, test.status);
     tests.sort_by(|one, other| one.id.cmp(&other.id).then_with(|| rank(other).cmp(&rank(one))));
@@ -195,7 +204,8 @@ fn one_each(mut tests: Vec<Test>) -> Vec<Test> {
     tests
 }
 
-/// Takes place and message from the text of a panic: `thread 'x' panicked at tests/calc.rs:10:5:` and what follows.
+/// Extracts place and message from a panic: `thread 'x' panicked at tests/calc.rs:10:5:` and the
+/// following text.
 pub fn explain(test: &mut Test, output: &str) {
     let Some((_, panic)) = output.rsplit_once(PANICKED) else {
         test.message = Some(bounded_tail(output));
@@ -204,16 +214,19 @@ pub fn explain(test: &mut Test, output: &str) {
     let (place, rest) = panic.split_once('\n').unwrap_or((panic, ""));
     let mut parts = place.trim_end_matches(':').rsplitn(3, ':');
     let (_column, line, file) = (parts.next(), parts.next(), parts.next());
-    // An absolute path is in the standard library or a dependency: not a place to look at.
+    // An absolute path is in the standard library or a dependency, so it is not useful to the user.
     if let Some(file) = file.filter(|file| !file.starts_with('/')) {
         test.file = Some(file.to_owned());
         test.line = line.and_then(|line| line.parse().ok());
     }
-    let end = ["note: run with `RUST_BACKTRACE", "stack backtrace:"].iter().filter_map(|mark| rest.find(mark)).min();
+    let end = ["note: run with `RUST_BACKTRACE", "stack backtrace:"]
+        .iter()
+        .filter_map(|mark| rest.find(mark))
+        .min();
     test.message = Some(bounded_head(rest.get(..end.unwrap_or(rest.len())).unwrap_or(rest)));
 }
 
-/// `src/lib.rs - add (line 3) - compile fail` without the line, and the line.
+/// Removes the line from `src/lib.rs - add (line 3) - compile fail` and returns it.
 fn without_line(name: &str) -> (String, u32) {
     let split = name.rsplit_once(" (line ").and_then(|(before, rest)| {
         let (line, after) = rest.split_once(')')?;
@@ -222,9 +235,9 @@ fn without_line(name: &str) -> (String, u32) {
     split.unwrap_or((name.to_owned(), 0))
 }
 
-/// libtest's log file, one entry for each test: `ok NAME <0.000s>`, `failed NAME <0.000s>`, `failed: WHY NAME <0.000s>`,
-/// `ignored NAME`, `ignored: WHY NAME`. A reason may go on for several lines: a panic that is not the expected one is
-/// told together with the expected one.
+/// libtest's log file, one entry for each test: `ok NAME <0.000s>`, `failed NAME <0.000s>`,
+/// `failed: WHY NAME <0.000s>`, `ignored NAME`, `ignored: WHY NAME`. A reason can have several
+/// lines: for an unexpected panic it also contains the expected one.
 struct Log<'a> {
     results: HashMap<&'a str, Logged>,
     /// Entries that end with the name, after a reason.
@@ -232,7 +245,7 @@ struct Log<'a> {
     ignored: Vec<&'a str>,
 }
 
-/// What the log says of one name.
+/// The log's results for one name.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Logged {
     Ok,
@@ -244,8 +257,10 @@ impl<'a> Log<'a> {
     fn read(log: &'a [u8]) -> Self {
         let mut read = Log { results: HashMap::new(), failed: Vec::new(), ignored: Vec::new() };
         for entry in entries(std::str::from_utf8(log).unwrap_or_default()) {
-            let entry =
-                entry.rsplit_once(" <").filter(|(_, time)| time.ends_with("s>")).map_or(entry, |(rest, _)| rest);
+            let entry = entry
+                .rsplit_once(" <")
+                .filter(|(_, time)| time.ends_with("s>"))
+                .map_or(entry, |(rest, _)| rest);
             match entry.split_once(' ') {
                 Some(("ok", name)) => read.note(name, Logged::Ok),
                 Some(("failed", name)) => read.note(name, Logged::Failed),
@@ -264,10 +279,12 @@ impl<'a> Log<'a> {
         }
     }
 
-    /// Whether the log says the same of a test; one that never ended is in no log.
+    /// Whether the log agrees with the result of a test. A test that never ended is not in the log.
     fn agrees(&self, test: &Test) -> bool {
-        let names =
-            |rest: &&&str| rest.strip_suffix(test.id.as_str()).is_some_and(|why| why.is_empty() || why.ends_with(' '));
+        let names = |rest: &&&str| {
+            rest.strip_suffix(test.id.as_str())
+                .is_some_and(|why| why.is_empty() || why.ends_with(' '))
+        };
         let with_reason = self.failed.iter().find(names).map(|_| Logged::Failed);
         let said = match (self.results.get(test.id.as_str()).copied(), with_reason) {
             (Some(Logged::Ok), Some(_)) => Some(Logged::Both),
@@ -278,14 +295,17 @@ impl<'a> Log<'a> {
             Status::Failed => said == Some(Logged::Failed),
             Status::Skipped => said.is_none() && self.ignored.iter().find(names).is_some(),
             Status::Crashed | Status::TimedOut => said.is_none(),
-            Status::Xfailed | Status::Todo | Status::NotRun | Status::Flaky | Status::Xpassed | Status::Errored => {
-                false
-            }
+            Status::Xfailed
+            | Status::Todo
+            | Status::NotRun
+            | Status::Flaky
+            | Status::Xpassed
+            | Status::Errored => false,
         }
     }
 }
 
-/// The entries of a log: a line that begins with none of its words belongs to the entry before it.
+/// The entries of a log. A line that starts with none of these words continues the entry before it.
 fn entries(log: &str) -> Vec<&str> {
     const WORDS: [&str; 5] = ["ok ", "failed ", "failed: ", "ignored ", "ignored: "];
     let mut starts = Vec::new();
@@ -297,5 +317,10 @@ fn entries(log: &str) -> Vec<&str> {
         at += line.len();
     }
     let ends = starts.iter().skip(1).copied().chain([log.len()]);
-    starts.iter().zip(ends).filter_map(|(&start, end)| log.get(start..end)).map(str::trim_end).collect()
+    starts
+        .iter()
+        .zip(ends)
+        .filter_map(|(&start, end)| log.get(start..end))
+        .map(str::trim_end)
+        .collect()
 }

@@ -1,11 +1,11 @@
-//! Rows over captured reports of cargo: what was built, what ran, what it amounts to.
+//! Tests for cargo: captured builds, results and reports.
 
 use super::*;
 use crate::framework::samples::{self, JUNK, beginnings};
 use crate::report::{Flag, LoadErrorKind, Status};
-use libtest::Seen;
+use libtest::LibtestOutput;
 
-/// What a captured build says: `ok` or its errors as `kind code file:line`.
+/// Checks a captured build: `ok` or its errors as `kind code file:line`.
 #[track_caller]
 fn builds(name: &str, expected: &[&str]) {
     let sample = samples::one("cargo-build", name);
@@ -27,12 +27,13 @@ fn error_line(error: &crate::report::LoadError) -> String {
         LoadErrorKind::MissingSymbol => "missing",
         LoadErrorKind::Other => "other",
     };
-    let place = error.file.as_deref().map(|file| format!("{file}:{}", error.line.unwrap_or_default()));
+    let place =
+        error.file.as_deref().map(|file| format!("{file}:{}", error.line.unwrap_or_default()));
     format!("{kind} {} {}", error.code.as_deref().unwrap_or("-"), place.as_deref().unwrap_or("-"))
 }
 
 #[test]
-fn captured_builds_tell_what_is_missing_from_what_does_not_parse() {
+fn captured_builds_separate_missing_symbols_from_syntax_errors() {
     builds("build_json", &["ok"]);
     builds("build_json_error", &["missing E0432 tests/calc.rs:1"]);
     builds("build_json_syntax", &["syntax - tests/calc.rs:4"]);
@@ -48,14 +49,18 @@ fn captured_builds_tell_what_is_missing_from_what_does_not_parse() {
     builds("bad_usage", &["UsageError"]);
 }
 
-/// A log that says what an honest libtest would have written beside a captured stdout.
+/// The log that libtest would have written for a captured stdout.
 fn log_of(tests: &[(&str, &str)]) -> Vec<u8> {
-    tests.iter().map(|(word, name)| format!("{word} {name} <0.001s>\n")).collect::<String>().into_bytes()
+    tests
+        .iter()
+        .map(|(word, name)| format!("{word} {name} <0.001s>\n"))
+        .collect::<String>()
+        .into_bytes()
 }
 
 fn sample(name: &str, log: &[(&str, &str)]) -> Report {
     let sample = samples::one("libtest", name);
-    let seen = Seen { exit: sample.exit(), stdout: sample.stdout.as_bytes(), cut: false };
+    let seen = LibtestOutput { exit: sample.exit(), stdout: sample.stdout.as_bytes(), cut: false };
     report(built(), vec![libtest::parse("demo/tests/calc", seen, &log_of(log))])
 }
 
@@ -68,7 +73,7 @@ fn statuses(report: &Report) -> Vec<(&str, Status)> {
 }
 
 #[test]
-fn captured_results_are_read_with_place_and_message() {
+fn captured_results_have_place_and_message() {
     let log = [("ok", "adds"), ("ignored: not yet", "ig"), ("failed", "wrong")];
     for name in ["bootstrap_run_only", "libtest_json_bootstrap", "libtest_json_nightly"] {
         let report = sample(name, &log);
@@ -84,35 +89,41 @@ fn captured_results_are_read_with_place_and_message() {
         );
         let wrong = report.test("demo/tests/calc::wrong").unwrap();
         assert_eq!((wrong.file.as_deref(), wrong.line), (Some("tests/calc.rs"), Some(10)));
-        assert_eq!(wrong.message.as_deref(), Some("assertion `left == right` failed\n  left: 3\n right: 4"));
+        assert_eq!(
+            wrong.message.as_deref(),
+            Some("assertion `left == right` failed\n  left: 3\n right: 4")
+        );
     }
 }
 
 #[test]
-fn a_test_that_exits_with_success_has_crashed() {
+fn a_test_that_exits_with_success_counts_as_crashed() {
     let report = sample("bootstrap_exit0", &[("ok", "adds")]);
     assert_eq!(report.outcome, Outcome::Crashed);
     assert_eq!(report.test("demo/tests/calc::z_exit").unwrap().status, Status::Crashed);
 }
 
 #[test]
-fn a_printed_result_does_not_count_against_the_real_one() {
+fn a_printed_result_does_not_replace_the_real_one() {
     let report = sample("libtest_json_noise_direct", &[("ok", "adds"), ("failed", "noise_direct")]);
     assert_eq!(report.outcome, Outcome::Failed);
     assert_eq!(report.test("demo/tests/calc::noise_direct").unwrap().status, Status::Failed);
 }
 
 #[test]
-fn a_result_that_is_not_in_the_log_was_not_written_by_libtest() {
-    let report = sample("bootstrap_run_only", &[("ok", "adds"), ("ignored", "ig"), ("ok", "wrong")]);
+fn a_result_missing_from_the_log_does_not_count() {
+    let report =
+        sample("bootstrap_run_only", &[("ok", "adds"), ("ignored", "ig"), ("ok", "wrong")]);
     assert_eq!(report.outcome, Outcome::Crashed);
     assert!(report.has(Flag::SourcesDisagree));
 }
 
 #[test]
-fn a_failure_with_a_reason_is_the_same_in_the_log() {
+fn the_log_agrees_with_a_failure_that_has_a_reason() {
     let event = |name: &str, message: &str| {
-        format!("{{ \"type\": \"test\", \"name\": \"{name}\", \"event\": \"failed\", \"message\": \"{message}\" }}\n")
+        format!(
+            "{{ \"type\": \"test\", \"name\": \"{name}\", \"event\": \"failed\", \"message\": \"{message}\" }}\n"
+        )
     };
     let never = event("never", "test did not panic as expected at src/lib.rs:4:57");
     let other = event(
@@ -126,15 +137,21 @@ fn a_failure_with_a_reason_is_the_same_in_the_log() {
     let honest = "failed: test did not panic as expected at src/lib.rs:4:57 never <0.000s>\n\
         failed: panic did not contain expected string\n      panic message: \"good\"\n expected substring: \"bad\" other <0.001s>\n";
     let read = |log: &str| {
-        let seen = Seen { exit: Exit::Code(101), stdout: stdout.as_bytes(), cut: false };
+        let seen = LibtestOutput { exit: Exit::Code(101), stdout: stdout.as_bytes(), cut: false };
         report(built(), vec![libtest::parse("demo", seen, log.as_bytes())])
     };
     let whole = read(honest);
-    assert_eq!(statuses(&whole), [("demo::never", Status::Failed), ("demo::other", Status::Failed)]);
+    assert_eq!(
+        statuses(&whole),
+        [("demo::never", Status::Failed), ("demo::other", Status::Failed)]
+    );
     let said = whole.test("demo::never").and_then(|test| test.message.as_deref());
     assert_eq!(said, Some("test did not panic as expected at src/lib.rs:4:57"));
-    for log in [honest.replace("never <", "another <"), format!("{honest}ok never <0.000s>\n"), "ok never\n".to_owned()]
-    {
+    for log in [
+        honest.replace("never <", "another <"),
+        format!("{honest}ok never <0.000s>\n"),
+        "ok never\n".to_owned(),
+    ] {
         assert!(read(&log).has(Flag::SourcesDisagree), "{log}");
     }
 }
@@ -151,17 +168,18 @@ fn output_without_a_line_end_does_not_hide_a_result() {
     let stdout = b"{ \"type\": \"suite\", \"event\": \"started\", \"test_count\": 1 }\n\
         noise{ \"type\": \"test\", \"name\": \"a\", \"event\": \"ok\" }\n\
         { \"type\": \"suite\", \"event\": \"ok\" }\n";
-    let seen = Seen { exit: Exit::Code(0), stdout, cut: false };
+    let seen = LibtestOutput { exit: Exit::Code(0), stdout, cut: false };
     let whole = report(built(), vec![libtest::parse("demo", seen, b"ok a <0.000s>\n")]);
     assert_eq!(whole.outcome, Outcome::Passed);
-    let cut = Seen { cut: true, ..seen };
+    let cut = LibtestOutput { cut: true, ..seen };
     let whole = report(built(), vec![libtest::parse("demo", cut, b"ok a <0.000s>\n")]);
     assert_eq!(whole.outcome, Outcome::Crashed);
 }
 
 #[test]
-fn doc_tests_are_named_without_their_line_and_numbered_in_order() {
-    let ok = |name: &str| format!("{{ \"type\": \"test\", \"name\": \"{name}\", \"event\": \"ok\" }}\n");
+fn doc_test_ids_are_numbered_and_have_no_line() {
+    let ok =
+        |name: &str| format!("{{ \"type\": \"test\", \"name\": \"{name}\", \"event\": \"ok\" }}\n");
     let stdout = [
         "{ \"type\": \"suite\", \"event\": \"started\", \"test_count\": 4 }\n".to_owned(),
         ok("src/lib.rs - add (line 14)"),
@@ -171,7 +189,7 @@ fn doc_tests_are_named_without_their_line_and_numbered_in_order() {
         "{ \"type\": \"suite\", \"event\": \"ok\" }\n".to_owned(),
     ]
     .concat();
-    let seen = Seen { exit: Exit::Code(0), stdout: stdout.as_bytes(), cut: false };
+    let seen = LibtestOutput { exit: Exit::Code(0), stdout: stdout.as_bytes(), cut: false };
     let report = report(built(), vec![libtest::parse_doc("demo/doc", seen)]);
     let mut ids: Vec<_> = report.tests.iter().map(|test| (test.id.as_str(), test.line)).collect();
     ids.sort_unstable();
@@ -186,7 +204,7 @@ fn doc_tests_are_named_without_their_line_and_numbered_in_order() {
 }
 
 #[test]
-fn tests_are_listed_by_binary_and_doc_tests_without_their_line() {
+fn lists_tests_by_binary_and_doc_tests_without_line() {
     let listed = libtest::parse_list("demo", samples::one("cargo-test", "list").stdout.as_bytes());
     assert_eq!(listed, ["demo::tests::unit_adds", "demo::adds"]);
     let doc = b"src/lib.rs - add (line 14): test\nsrc/lib.rs - add (line 4): test\nsrc/lib.rs - fast (line 1): bench\n";
@@ -196,16 +214,17 @@ fn tests_are_listed_by_binary_and_doc_tests_without_their_line() {
 }
 
 #[test]
-fn the_outputs_of_several_binaries_are_taken_apart() {
+fn splits_the_output_of_several_binaries() {
     let suite = "{ \"type\": \"suite\", \"event\": \"started\", \"test_count\": 0 }\n";
     let two = format!("words\n{suite}a\n{suite}b\n");
-    let parts: Vec<_> = libtest::suites(two.as_bytes()).into_iter().map(String::from_utf8_lossy).collect();
+    let parts: Vec<_> =
+        libtest::suites(two.as_bytes()).into_iter().map(String::from_utf8_lossy).collect();
     assert_eq!(parts, [format!("{suite}a\n"), format!("{suite}b\n")]);
     assert!(libtest::suites(b"words").is_empty());
 }
 
 #[test]
-fn output_that_breaks_off_is_never_a_pass_and_never_a_panic() {
+fn truncated_output_never_passes_and_never_panics() {
     for sample in samples::all("cargo-build") {
         let stdout = sample.stdout.as_bytes();
         for end in beginnings(stdout) {
@@ -215,13 +234,19 @@ fn output_that_breaks_off_is_never_a_pass_and_never_a_panic() {
     }
     let stdout = samples::one("libtest", "bootstrap_run_only").stdout.into_bytes();
     for text in beginnings(&stdout).map(|end| &stdout[..end]).chain(JUNK.iter().copied()) {
-        let seen = Seen { exit: Exit::Code(0), stdout: text, cut: false };
-        assert_ne!(report(built(), vec![libtest::parse("demo", seen, text)]).outcome, Outcome::Passed);
-        assert_ne!(report(built(), vec![libtest::parse_doc("demo", seen)]).outcome, Outcome::Passed);
+        let seen = LibtestOutput { exit: Exit::Code(0), stdout: text, cut: false };
+        assert_ne!(
+            report(built(), vec![libtest::parse("demo", seen, text)]).outcome,
+            Outcome::Passed
+        );
+        assert_ne!(
+            report(built(), vec![libtest::parse_doc("demo", seen)]).outcome,
+            Outcome::Passed
+        );
     }
 }
 
-/// What cargo's output is compared with: a package with a library, a test, and a test that needs a feature.
+/// The packages to compare cargo's output with: a library, a test, and a test that needs a feature.
 const METADATA: &str = r#"{"packages":[{"id":"p","name":"calc","version":"0.1.0","targets":[
     {"kind":["lib"],"name":"calc","test":true,"doctest":true},
     {"kind":["test"],"name":"adds","test":true},
@@ -252,7 +277,7 @@ fn doubts(lines: &[&str], exit: i32, expected: &str) {
 }
 
 #[test]
-fn lines_that_are_not_cargos_are_noticed() {
+fn detects_forged_cargo_messages() {
     let whole = ["calc /t/calc", "adds /t/adds", "good"];
     doubts(&whole, 0, "");
     doubts(&["calc /t/calc", "adds /t/adds", "slow /t/slow", "good"], 0, "");
@@ -267,12 +292,12 @@ fn lines_that_are_not_cargos_are_noticed() {
     doubts(
         &["calc /t/calc", "adds /t/adds", "more /t/more", "good"],
         0,
-        "cargo's output names a program with the tests of more, which no manifest knows",
+        "cargo's output names a program with the tests of more, which is in no manifest",
     );
     doubts(
         &["calc /t/calc", "adds /t/adds", "good", "good"],
         0,
-        "cargo's output says more than once that the build is over",
+        "cargo's output says more than once that the build finished",
     );
     doubts(&whole, 101, "cargo's output and its exit 101 do not agree whether the build succeeded");
 }

@@ -1,21 +1,22 @@
-//! Rows over commands: which runner one is, and what is made of its report or of its exit code.
+//! Tests for commands: which runner a command calls, and how its report or exit code is read.
 
 use super::*;
 use crate::framework::samples::{self, JUNK, beginnings};
 
-/// The runner, and the files it is to run.
+/// Checks the runner of a command and the files it would run.
 #[track_caller]
 fn is_run_by(line: &str, expected: &str) {
     let package = r#"{"scripts": {"test": "vitest run"}}"#;
     let texts = vec![("package.json".to_owned(), package.to_owned())];
-    let found = Command::new(line, None, None).unwrap().found(Folder { texts, ..Folder::default() });
+    let found =
+        Command::new(line, None, None).unwrap().found(Folder { texts, ..Folder::default() });
     let words = [&[found.row.name.to_owned()], found.files.as_slice()].concat().join(" ");
     assert_eq!(words, expected, "{line}");
     assert_eq!(found.command.is_some(), expected == "command", "{line}");
 }
 
 #[test]
-fn a_plain_call_of_a_runner_is_that_runner() {
+fn plain_calls_map_to_their_runner() {
     for (line, expected) in [
         ("pytest -q", "pytest"),
         (" python3 -m  pytest --tb=short tests/", "pytest"),
@@ -40,7 +41,7 @@ fn a_plain_call_of_a_runner_is_that_runner() {
 }
 
 #[test]
-fn anything_else_is_the_users_own() {
+fn other_commands_run_as_they_are() {
     for line in [
         "make test",
         "npm run check",
@@ -75,7 +76,7 @@ fn anything_else_is_the_users_own() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_said() {
+fn rejects_invalid_settings() {
     for (line, report, format) in [
         (" ", None, None),
         ("make", None, Some(Format::Tap)),
@@ -96,7 +97,7 @@ fn shown(report: &Report) -> String {
 }
 
 #[test]
-fn an_exit_code_is_one_test_and_says_so() {
+fn an_exit_code_is_reported_as_one_test() {
     let command = Command::new("make test", None, None).unwrap();
     for (exit, expected) in [
         (Exit::Code(0), "Passed, Passed exit code only: make test"),
@@ -115,13 +116,14 @@ fn an_exit_code_is_one_test_and_says_so() {
 fn reads(format: Format, code: i32, texts: &[&str], expected: &str) {
     let command = Command::new("make test", Some("out/*"), Some(format)).unwrap();
     let reports = texts.iter().map(|text| ("out/a".to_owned(), text.as_bytes().to_vec())).collect();
-    let report = command.parse(&Captured { exit: Exit::Code(code), reports, ..Captured::default() });
+    let report =
+        command.parse(&Captured { exit: Exit::Code(code), reports, ..Captured::default() });
     assert_eq!(shown(&report), expected, "{report:#?}");
     assert!(!report.has(Flag::ExitCodeAlone));
 }
 
 #[test]
-fn junit_is_read_and_must_be_whole() {
+fn junit_must_be_complete() {
     let good = r#"<testsuites><testsuite tests="1"><testcase classname="A" name="a"/></testsuite></testsuites>"#;
     let bad = r#"<testsuite><testcase name="b"><failure message="no"/></testcase></testsuite>"#;
     reads(Format::Junit, 0, &[good], "Passed, Passed A::a");
@@ -135,23 +137,33 @@ fn junit_is_read_and_must_be_whole() {
 }
 
 #[test]
-fn a_test_that_does_not_load_is_told_in_pytests_junit() {
+fn reads_load_errors_from_pytests_junit() {
     use crate::report::LoadErrorKind::{MissingSymbol, Syntax};
     for (situation, kind) in [("missing_module", MissingSymbol), ("syntax_error", Syntax)] {
         let captured = samples::one("pytest", situation).captured();
-        let reports = captured.reports.iter().filter(|(name, _)| name.ends_with(".xml")).cloned().collect();
+        let reports =
+            captured.reports.iter().filter(|(name, _)| name.ends_with(".xml")).cloned().collect();
         let command = Command::new("make test", Some("*.xml"), None).unwrap();
         let report = command.parse(&Captured { reports, ..captured });
-        let seen: Vec<_> = report.load_errors.iter().map(|error| (error.kind, error.file.as_deref())).collect();
-        assert_eq!((report.outcome, seen), (Outcome::DidNotCompile, vec![(kind, Some("tests/test_calc.py"))]));
+        let seen: Vec<_> =
+            report.load_errors.iter().map(|error| (error.kind, error.file.as_deref())).collect();
+        assert_eq!(
+            (report.outcome, seen),
+            (Outcome::DidNotCompile, vec![(kind, Some("tests/test_calc.py"))])
+        );
     }
 }
 
 #[test]
-fn tap_is_read_and_its_plan_must_be_kept() {
+fn tap_must_complete_its_plan() {
     reads(Format::Tap, 0, &["1..2\nok 1 - a\nok 2\n"], "Passed, Passed a, Passed test 2");
     reads(Format::Tap, 1, &["1..2\nok 1 a\nnot ok 2 b\n"], "Failed, Passed a, Failed b");
-    reads(Format::Tap, 0, &["1..2\nok 1 a # skip later\nnot ok 2 b # TODO\n"], "Skipped, Skipped a, Todo b");
+    reads(
+        Format::Tap,
+        0,
+        &["1..2\nok 1 a # skip later\nnot ok 2 b # TODO\n"],
+        "Skipped, Skipped a, Todo b",
+    );
     reads(Format::Tap, 0, &["1..2\nok 1 a\n"], "Crashed, Passed a");
     reads(Format::Tap, 0, &["ok 1 a\n"], "Crashed, Passed a");
     reads(Format::Tap, 0, &["1..1\nok 1 a\nBail out! no disk\n"], "Crashed, Passed a");
@@ -159,7 +171,7 @@ fn tap_is_read_and_its_plan_must_be_kept() {
 }
 
 #[test]
-fn go_json_is_read_from_a_file_as_from_stdout() {
+fn reads_go_json_from_a_file_or_stdout() {
     let sample = samples::one("go-test127", "one_fail").captured();
     let text = String::from_utf8(sample.stdout.clone()).unwrap();
     let command = Command::new("make test", Some("stdout"), Some(Format::GoJson)).unwrap();
@@ -170,9 +182,12 @@ fn go_json_is_read_from_a_file_as_from_stdout() {
 }
 
 #[test]
-fn what_runners_of_javascript_write_by_themselves_is_read() {
-    for (format, runner) in [(Format::JestJson, "jest"), (Format::JestJson, "vitest"), (Format::MochaJson, "mocha")] {
-        for (situation, expected) in [("all_pass", Outcome::Passed), ("one_fail", Outcome::Failed)] {
+fn reads_the_json_of_javascript_runners() {
+    for (format, runner) in
+        [(Format::JestJson, "jest"), (Format::JestJson, "vitest"), (Format::MochaJson, "mocha")]
+    {
+        for (situation, expected) in [("all_pass", Outcome::Passed), ("one_fail", Outcome::Failed)]
+        {
             let captured = samples::one(runner, situation).captured();
             let stdout = captured.file("report.json").unwrap().to_vec();
             let reports = vec![("out/report.json".to_owned(), stdout.clone())];
@@ -180,7 +195,8 @@ fn what_runners_of_javascript_write_by_themselves_is_read() {
                 ("out/*", Captured { reports, ..captured.clone() }),
                 ("stdout", Captured { stdout, ..captured.clone() }),
             ] {
-                let read = Command::new("make test", Some(report), Some(format)).unwrap().parse(&captured);
+                let read =
+                    Command::new("make test", Some(report), Some(format)).unwrap().parse(&captured);
                 assert_eq!(
                     (read.outcome, read.runner.as_str()),
                     (expected, "command"),
@@ -201,7 +217,7 @@ fn what_runners_of_javascript_write_by_themselves_is_read() {
 }
 
 #[test]
-fn a_report_that_breaks_off_is_never_a_pass() {
+fn a_truncated_report_never_passes() {
     for (format, name, text) in [
         (Format::Junit, "a.xml", "<testsuite tests=\"1\"><testcase name=\"a\"/></testsuite>"),
         (Format::Tap, "a.tap", "1..2\nok 1 a\nok 2 b"),
@@ -212,8 +228,9 @@ fn a_report_that_breaks_off_is_never_a_pass() {
             command.parse(&Captured { exit: Exit::Code(0), reports, ..Captured::default() }).outcome
         };
         assert_eq!(outcome(text.as_bytes()), Outcome::Passed);
-        // A name that breaks off in TAP's last line cannot be told from a shorter one.
-        let ends = beginnings(text.as_bytes()).filter(|end| format != Format::Tap || *end < text.len() - 4);
+        // A truncated name in TAP's last line looks like a shorter name.
+        let ends = beginnings(text.as_bytes())
+            .filter(|end| format != Format::Tap || *end < text.len() - 4);
         for end in ends {
             assert_ne!(outcome(&text.as_bytes()[..end]), Outcome::Passed, "{name}: {end} bytes");
         }

@@ -1,4 +1,4 @@
-//! Which programs of a build are made from which files, as CMake's file API tells.
+//! Maps source files to the programs built from them, with CMake's file API.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,25 +9,29 @@ use crate::framework::invoke::Call;
 pub(super) const ASK: &str = "ask for targets";
 pub(super) const ANSWER: &str = "targets";
 
-/// CMake answers, when it configures, what it finds asked in the build folder. Older answers go.
+/// Places a query in the build folder, which CMake answers when it configures. Removes older
+/// replies.
 pub(super) fn ask(folder: &str) -> Call {
     let api = format!("{folder}/.cmake/api/v1");
     let script = r#"rm -rf "$1/reply" && mkdir -p "$1/query" && : >"$1/query/codemodel-v2""#;
     Call::new(["sh", "-c", script, "sh", &api])
 }
 
-/// All targets, one value after the other. A project without targets has none to tell of.
+/// Prints all targets, one JSON value after the other. A project without targets prints nothing.
 pub(super) fn answer(folder: &str) -> Call {
     let script = r#"cat "$1"/.cmake/api/v1/reply/target-*.json 2>/dev/null || true"#;
     Call::new(["sh", "-c", script, "sh", folder])
 }
 
-/// The programs, by their path in the build folder, that are built from one of the files or use a library that is;
-/// `None` when no target has one of the files for a source: a header, or data.
+/// The programs, by path in the build folder, that are built from one of the files or use a library
+/// that is. `None` if some file is not the source of any target, for example a header or data.
 pub(super) fn programs_of(answer: &[u8], files: &[String]) -> Option<BTreeSet<String>> {
-    let targets = serde_json::Deserializer::from_slice(answer).into_iter::<Target>().map_while(Result::ok);
-    let targets: BTreeMap<String, Target> = targets.map(|target| (target.id.clone(), target)).collect();
-    let has = |target: &Target, file: &String| target.sources.iter().any(|source| source.path == *file);
+    let targets =
+        serde_json::Deserializer::from_slice(answer).into_iter::<Target>().map_while(Result::ok);
+    let targets: BTreeMap<String, Target> =
+        targets.map(|target| (target.id.clone(), target)).collect();
+    let has =
+        |target: &Target, file: &String| target.sources.iter().any(|source| source.path == *file);
     if !files.iter().all(|file| targets.values().any(|target| has(target, file))) {
         return None;
     }
@@ -35,8 +39,14 @@ pub(super) fn programs_of(answer: &[u8], files: &[String]) -> Option<BTreeSet<St
     let mut meant: BTreeSet<&str> = own.map(|target| target.id.as_str()).collect();
     // Each round adds a target or is the last.
     for _ in 0..targets.len() {
-        let uses = |target: &Target| target.dependencies.iter().any(|needed| meant.contains(needed.id.as_str()));
-        let more: Vec<&str> = targets.values().filter(|target| uses(target)).map(|target| target.id.as_str()).collect();
+        let uses = |target: &Target| {
+            target.dependencies.iter().any(|needed| meant.contains(needed.id.as_str()))
+        };
+        let more: Vec<&str> = targets
+            .values()
+            .filter(|target| uses(target))
+            .map(|target| target.id.as_str())
+            .collect();
         let before = meant.len();
         meant.extend(more);
         if meant.len() == before {
@@ -73,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_stands_for_the_programs_that_use_it() {
+    fn files_select_the_programs_that_use_them() {
         let answer = r#"
             {"id":"one::@1","sources":[{"path":"tests/one.cpp"}],"artifacts":[{"path":"bin/one"}],"dependencies":[{"id":"lib::@1"}]}
             {"id":"two::@1","sources":[{"path":"tests/two.cpp"}],"artifacts":[{"path":"two"}]}
@@ -86,7 +96,8 @@ mod tests {
         ] {
             let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
             let programs = programs_of(answer.as_bytes(), &files);
-            let programs = programs.map(|programs| programs.into_iter().collect::<Vec<_>>().join(" "));
+            let programs =
+                programs.map(|programs| programs.into_iter().collect::<Vec<_>>().join(" "));
             assert_eq!(programs.as_deref(), expected, "{files:?}");
         }
         assert_eq!(programs_of(b"{", &["a".to_owned()]), None);

@@ -1,37 +1,53 @@
-//! Rows over captured runs of CTest, and how it is started.
+//! Tests for CTest: captured runs and invocation.
 
 use super::*;
 use crate::framework::samples::{self, Check, Sample};
 
-/// What CTest cannot tell without what GoogleTest says: an exception, and a test that ended its process well.
-const ALONE: &[(&str, Outcome)] = &[("crash_exit0", Outcome::Failed), ("exception", Outcome::Failed)];
-/// The expectations are from the XML; CTest's own lines know how a process ended.
-const KNOWN_BETTER: &[(&str, &str)] =
-    &[("crash_abort", "tests"), ("crash_segv", "tests"), ("hang", "tests"), ("hang_own_timeout", "tests")];
+/// Without GoogleTest's report, CTest cannot detect an exception or a test that exits its process
+/// with success.
+const ALONE: &[(&str, Outcome)] =
+    &[("crash_exit0", Outcome::Failed), ("exception", Outcome::Failed)];
+/// The expectations come from the XML; CTest's own lines have the exit of a process.
+const KNOWN_BETTER: &[(&str, &str)] = &[
+    ("crash_abort", "tests"),
+    ("crash_segv", "tests"),
+    ("hang", "tests"),
+    ("hang_own_timeout", "tests"),
+];
 
-/// The captures took the steps before with the run, and ended with these codes when one failed.
+/// The captures ran the preparing steps together with the run, and ended with these codes when one
+/// failed.
 fn staged(captured: &Captured) -> Captured {
     let failed = match captured.exit {
         Exit::Code(90) => CONFIGURE,
         Exit::Code(91) => BUILD,
         Exit::Code(_) | Exit::Signal(_) | Exit::TimedOut | Exit::NotStarted => {
-            let xml = |(name, bytes): &(String, Vec<u8>)| (name.replace("report.xml", JUNIT), bytes.clone());
-            return Captured { reports: captured.reports.iter().map(xml).collect(), ..captured.clone() };
+            let xml = |(name, bytes): &(String, Vec<u8>)| {
+                (name.replace("report.xml", JUNIT), bytes.clone())
+            };
+            return Captured {
+                reports: captured.reports.iter().map(xml).collect(),
+                ..captured.clone()
+            };
         }
     };
-    let step =
-        StepEnd { name: failed.to_owned(), exit: Exit::Code(1), stdout: captured.stdout.clone(), stderr: vec![] };
+    let step = StepEnd {
+        name: failed.to_owned(),
+        exit: Exit::Code(1),
+        stdout: captured.stdout.clone(),
+        stderr: vec![],
+    };
     Captured { exit: Exit::NotStarted, steps: vec![step], ..captured.clone() }
 }
 
-/// CTest writes a test's name as its class, too.
+/// CTest repeats a test's name as its class.
 fn twice(mut report: Report) -> Report {
     report.tests.iter_mut().for_each(|test| test.id = format!("{0}::{0}", test.id));
     report
 }
 
 #[test]
-fn captured_runs_are_read_as_a_person_would() {
+fn parses_captured_runs() {
     Check::new("ctest-gtest", |captured| twice(parse(&staged(captured))))
         .alone(ALONE)
         .skips(KNOWN_BETTER)
@@ -40,7 +56,7 @@ fn captured_runs_are_read_as_a_person_would() {
 }
 
 #[test]
-fn what_does_not_build_is_told_apart() {
+fn classifies_build_failures() {
     use crate::report::LoadErrorKind::{MissingSymbol, Other, Syntax};
     for (situation, kind, line) in [
         ("missing_function", MissingSymbol, 8),
@@ -50,13 +66,21 @@ fn what_does_not_build_is_told_apart() {
         ("duplicate_name", Other, 8),
     ] {
         let report = parse(&staged(&samples::one("ctest-gtest", situation).captured()));
-        let found = report.load_errors.iter().find(|error| error.kind == kind).unwrap_or_else(|| panic!("{report:#?}"));
-        assert_eq!((found.file.as_deref(), found.line), (Some("test/calc_test.cpp"), Some(line)), "{situation}");
+        let found = report
+            .load_errors
+            .iter()
+            .find(|error| error.kind == kind)
+            .unwrap_or_else(|| panic!("{report:#?}"));
+        assert_eq!(
+            (found.file.as_deref(), found.line),
+            (Some("test/calc_test.cpp"), Some(line)),
+            "{situation}"
+        );
     }
 }
 
 #[test]
-fn how_a_process_ended_is_in_ctests_own_lines() {
+fn ctest_lines_show_how_a_process_ended() {
     for (situation, status) in [
         ("crash_abort", Status::Crashed),
         ("crash_segv", Status::Crashed),
@@ -65,7 +89,11 @@ fn how_a_process_ended_is_in_ctests_own_lines() {
     ] {
         let report = parse(&staged(&samples::one("ctest-gtest", situation).captured()));
         let status_of = |id| report.test(id).map(|test| test.status);
-        assert_eq!((status_of("Calc.Z"), status_of("Calc.Adds")), (Some(status), Some(Status::Passed)), "{situation}");
+        assert_eq!(
+            (status_of("Calc.Z"), status_of("Calc.Adds")),
+            (Some(status), Some(Status::Passed)),
+            "{situation}"
+        );
     }
 }
 
@@ -74,10 +102,13 @@ fn json(situation: &str) -> Vec<u8> {
     sample.reports[0].text.clone().into_bytes()
 }
 
-/// A run of CTest's with what the steps after it found: the tests' commands, and which programs have GoogleTest in them.
+/// A CTest run with the results of the later steps: the tests' commands, and which programs contain
+/// GoogleTest.
 fn with_gtest(situation: &str, commands: &[(&str, &[&str])], reports: &[&[u8]]) -> Captured {
     let mut captured = staged(&samples::one("ctest-gtest", situation).captured());
-    let tests = commands.iter().map(|(name, command)| serde_json::json!({"name": name, "command": command}));
+    let tests = commands
+        .iter()
+        .map(|(name, command)| serde_json::json!({"name": name, "command": command}));
     let list = serde_json::json!({"tests": tests.collect::<Vec<_>>()}).to_string();
     let after = |name: &str, stdout: &str| StepEnd {
         name: name.to_owned(),
@@ -95,7 +126,7 @@ fn with_gtest(situation: &str, commands: &[(&str, &[&str])], reports: &[&[u8]]) 
 const PROGRAM: &str = "/elsewhere/build/redgreen/calc_test";
 
 #[test]
-fn a_test_of_googletests_that_left_no_word_has_crashed() {
+fn a_googletest_test_without_a_result_counts_as_crashed() {
     let one = json("all_pass");
     let commands: &[(&str, &[&str])] = &[
         ("Calc.Adds", &[PROGRAM, "--gtest_filter=Calc.Adds"]),
@@ -103,32 +134,41 @@ fn a_test_of_googletests_that_left_no_word_has_crashed() {
         ("Calc.Zz", &[PROGRAM, "--gtest_filter=Calc.Zz"]),
     ];
     let report = parse(&with_gtest("crash_exit0", commands, &[&one]));
-    let seen: Vec<_> = report.tests.iter().map(|test| (test.id.as_str(), test.status, test.line)).collect();
+    let seen: Vec<_> =
+        report.tests.iter().map(|test| (test.id.as_str(), test.status, test.line)).collect();
     assert_eq!(
         seen,
-        [("Calc.Adds", Status::Passed, Some(7)), ("Calc.Z", Status::Crashed, None), ("Calc.Zz", Status::Crashed, None)]
+        [
+            ("Calc.Adds", Status::Passed, Some(7)),
+            ("Calc.Z", Status::Crashed, None),
+            ("Calc.Zz", Status::Crashed, None)
+        ]
     );
     assert_eq!(report.outcome, Outcome::Crashed);
 }
 
 #[test]
-fn the_tests_of_a_program_that_ctest_takes_for_one_are_named_within_it() {
+fn tests_within_one_ctest_program_have_nested_ids() {
     let all: &[(&str, &[&str])] = &[("Calc.Adds", &[PROGRAM])];
     let report = parse(&with_gtest("all_pass", all, &[&json("one_fail")]));
     let seen: Vec<_> = report.tests.iter().map(|test| (test.id.as_str(), test.status)).collect();
-    assert_eq!(seen, [("Calc.Adds > Calc.Adds", Status::Passed), ("Calc.Adds > Calc.Wrong", Status::Failed)]);
+    assert_eq!(
+        seen,
+        [("Calc.Adds > Calc.Adds", Status::Passed), ("Calc.Adds > Calc.Wrong", Status::Failed)]
+    );
     assert_eq!(report.outcome, Outcome::Failed);
     let report = parse(&with_gtest("all_pass", all, &[&json("no_tests")]));
     assert_eq!((report.outcome, report.tests.len()), (Outcome::NoTests, 0));
     let report = parse(&with_gtest("all_pass", all, &[]));
     assert_eq!(report.outcome, Outcome::Crashed);
-    // Its tests passed, and its process did not.
-    let report = parse(&with_gtest("one_fail", &[("Calc.Wrong", &[PROGRAM])], &[&json("all_pass")]));
+    // The tests passed, but the process failed.
+    let report =
+        parse(&with_gtest("one_fail", &[("Calc.Wrong", &[PROGRAM])], &[&json("all_pass")]));
     assert_eq!(report.test("Calc.Wrong").map(|test| test.status), Some(Status::Errored));
 }
 
 #[test]
-fn tests_are_listed() {
+fn lists_tests() {
     assert_eq!(list(&samples::one("ctest-gtest", "list").captured()), ["Calc.Adds"]);
 }
 
@@ -143,7 +183,7 @@ fn invokes(tools: &[&str], selection: &Selection, expected: &str) {
 }
 
 #[test]
-fn tests_are_chosen_by_name() {
+fn selects_tests_by_name() {
     let tools = &["cmake", "ctest"];
     let call = |folder: &str| {
         format!(
@@ -154,7 +194,7 @@ fn tests_are_chosen_by_name() {
     let one = |id: &str| Selection::One(id.to_owned());
     let base = call(BUILD_IN);
     invokes(tools, &Selection::All, &base);
-    // Which tests are in it is known once it is built.
+    // The tests of a file are known only after the build.
     invokes(tools, &Selection::Files(vec!["tests/a_test.cpp".to_owned()]), &base);
     invokes(tools, &one("Nums/P.Small/1"), &format!("{base} -R ^Nums/P\\.Small/1$"));
     invokes(tools, &one("Calc::add"), &format!("{base} -R ^Calc::add$"));
@@ -167,7 +207,7 @@ fn tests_are_chosen_by_name() {
 }
 
 #[test]
-fn files_choose_the_tests_of_their_programs() {
+fn files_select_the_tests_of_their_programs() {
     let step = |name: &str, stdout: &str| StepEnd {
         name: name.to_owned(),
         stdout: stdout.as_bytes().to_vec(),
@@ -176,9 +216,16 @@ fn files_choose_the_tests_of_their_programs() {
     let listed = r#"{"tests":[{"name":"Calc.Adds","command":["/p/build/redgreen/calc_test","--gtest_filter=Calc.Adds"]},
         {"name":"all","command":["/p/build/redgreen/sub/other"]},{"name":"script","command":["/bin/false"]}]}"#;
     let target = |file: &str, program: &str| {
-        format!(r#"{{"id":"{program}","sources":[{{"path":"{file}"}}],"artifacts":[{{"path":"{program}"}}]}}"#)
+        format!(
+            r#"{{"id":"{program}","sources":[{{"path":"{file}"}}],"artifacts":[{{"path":"{program}"}}]}}"#
+        )
     };
-    let answer = [target("tests/a.cpp", "calc_test"), target("b.cpp", "sub/other"), target("c.cpp", "unused")].concat();
+    let answer = [
+        target("tests/a.cpp", "calc_test"),
+        target("b.cpp", "sub/other"),
+        target("c.cpp", "unused"),
+    ]
+    .concat();
     let steps = vec![step(LIST, listed), step(targets::ANSWER, &answer)];
     let captured = Captured { steps, ..Captured::default() };
     let chosen = |files: &[&str]| {

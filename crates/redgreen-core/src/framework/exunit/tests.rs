@@ -1,19 +1,20 @@
-//! Rows over captured streams of ExUnit, and how it is started.
+//! Tests for ExUnit: captured streams and invocation.
 
 use super::*;
 use crate::framework::captured::StepEnd;
 use crate::framework::samples::{self, Check};
 
-/// A file that does not exist is given as no tests; mix refuses it, which is wrong usage as with every other runner.
+/// A missing file is expected as no tests. Mix rejects it, which is a usage error, as for all other
+/// runners.
 const ALONE: &[(&str, Outcome)] = &[("filter_none_file", Outcome::UsageError)];
 
 #[test]
-fn captured_runs_are_read_as_a_person_would() {
+fn parses_captured_runs() {
     Check::new("exunit", parse).alone(ALONE).run();
 }
 
 #[test]
-fn the_compilers_lines_tell_what_is_missing_from_what_does_not_parse() {
+fn compiler_lines_separate_missing_symbols_from_syntax_errors() {
     for (situation, kind, place) in [
         ("missing_import", LoadErrorKind::MissingSymbol, ("test/calc_test.exs", Some(3))),
         ("lib_compile_error", LoadErrorKind::MissingSymbol, ("lib/calc.ex", Some(2))),
@@ -22,16 +23,28 @@ fn the_compilers_lines_tell_what_is_missing_from_what_does_not_parse() {
     ] {
         let report = parse(&samples::one("exunit", situation).captured());
         let error = report.load_errors.first().unwrap();
-        assert_eq!((error.kind, (error.file.as_deref().unwrap(), error.line)), (kind, place), "{situation}");
+        assert_eq!(
+            (error.kind, (error.file.as_deref().unwrap(), error.line)),
+            (kind, place),
+            "{situation}"
+        );
     }
 }
 
 #[test]
-fn a_build_that_fails_is_a_stage_of_its_own() {
+fn a_failed_build_is_its_own_stage() {
     let sample = samples::one("exunit", "lib_compile_error").captured();
-    let step = StepEnd { name: COMPILE.to_owned(), exit: Exit::Code(1), stdout: sample.stdout, stderr: sample.stderr };
+    let step = StepEnd {
+        name: COMPILE.to_owned(),
+        exit: Exit::Code(1),
+        stdout: sample.stdout,
+        stderr: sample.stderr,
+    };
     let report = parse(&Captured { steps: vec![step], ..Captured::default() });
-    assert_eq!((report.outcome, report.load_errors[0].stage), (Outcome::DidNotCompile, Stage::Build));
+    assert_eq!(
+        (report.outcome, report.load_errors[0].stage),
+        (Outcome::DidNotCompile, Stage::Build)
+    );
 }
 
 #[test]
@@ -52,15 +65,17 @@ fn invokes(selection: &Selection, expected: &str) {
     let tools = ["elixir", "mix"].map(|name| (name.to_owned(), name.to_owned())).to_vec();
     let facts = Facts { scratch: "/s".to_owned(), tools, ..Facts::default() };
     let words = invoke(&facts, selection).unwrap().call.words.join(" ");
-    let ours =
-        "elixir -r /s/redgreen_exunit.exs -S mix test --formatter RedgreenExUnit --formatter ExUnit.CLIFormatter";
+    let ours = "elixir -r /s/redgreen_exunit.exs -S mix test --formatter RedgreenExUnit --formatter ExUnit.CLIFormatter";
     assert_eq!(words, format!("{ours}{expected}"));
 }
 
 #[test]
-fn it_is_started_with_our_formatter() {
+fn runs_with_our_formatter() {
     invokes(&Selection::All, "");
-    invokes(&Selection::Files(vec!["test/a_test.exs".to_owned(), "test/support/b.ex".to_owned()]), " test/a_test.exs");
+    invokes(
+        &Selection::Files(vec!["test/a_test.exs".to_owned(), "test/support/b.ex".to_owned()]),
+        " test/a_test.exs",
+    );
     invokes(&Selection::One("CalcTest test adds two".to_owned()), " --only test:test adds two");
     invokes(&Selection::List, " --only redgreen_none");
     assert!(matches!(invoke(&Facts::default(), &Selection::All), Err(Unable::Missing(_))));

@@ -1,27 +1,27 @@
-//! Rows over captured runs of go test, and how it is started.
+//! Tests for `go test`: captured runs and invocation.
 
 use super::*;
 use crate::framework::captured::StepEnd;
 use crate::framework::samples::{self, Check};
 
-/// A flag that go does not know fails the package; only the words say why.
+/// An unknown flag fails the package; only the message has the reason.
 const ALONE: &[(&str, Outcome)] = &[("bad_usage", Outcome::Errored)];
 
 #[test]
-fn captured_runs_of_1_19_are_read_as_a_person_would() {
-    // Before Go 1.20 output without a line end swallows a result.
+fn parses_captured_runs_of_1_19() {
+    // Before Go 1.20, output without a line end hides a result.
     const SWALLOWED: &[(&str, Outcome)] =
         &[("bad_usage", Outcome::Errored), ("stdout_noise_no_newline", Outcome::Crashed)];
     Check::new("go-test", parse).alone(SWALLOWED).run();
 }
 
 #[test]
-fn captured_runs_of_1_27_are_read_as_a_person_would() {
+fn parses_captured_runs_of_1_27() {
     Check::new("go-test127", parse).alone(ALONE).run();
 }
 
 #[test]
-fn the_compilers_lines_tell_what_is_missing_from_what_does_not_parse() {
+fn compiler_lines_separate_missing_symbols_from_syntax_errors() {
     for (runner, situation, expected) in [
         ("go-test", "missing_function", LoadErrorKind::MissingSymbol),
         ("go-test", "missing_module", LoadErrorKind::MissingSymbol),
@@ -34,16 +34,25 @@ fn the_compilers_lines_tell_what_is_missing_from_what_does_not_parse() {
         let report = parse(&samples::one(runner, situation).captured());
         let error = report.load_errors.first().unwrap();
         assert_eq!(error.kind, expected, "{runner} {situation}: {error:?}");
-        assert!(error.file.as_deref().is_some_and(|file| file.ends_with(".go") && !file.starts_with('.')), "{error:?}");
+        assert!(
+            error
+                .file
+                .as_deref()
+                .is_some_and(|file| file.ends_with(".go") && !file.starts_with('.')),
+            "{error:?}"
+        );
     }
 }
 
 #[test]
-fn what_the_code_could_bring_is_missing_however_the_compiler_words_it() {
+fn demands_on_other_code_are_missing_symbols_in_any_wording() {
     for (words, expected) in [
         ("unknown field 'Strict' in struct literal of type Config", LoadErrorKind::MissingSymbol),
         ("unknown field Strict in struct literal of type Config", LoadErrorKind::MissingSymbol),
-        ("cannot use 1 (untyped int constant) as string value in argument to Pad", LoadErrorKind::MissingSymbol),
+        (
+            "cannot use 1 (untyped int constant) as string value in argument to Pad",
+            LoadErrorKind::MissingSymbol,
+        ),
         ("too many arguments in call to Pad", LoadErrorKind::MissingSymbol),
         ("x declared but not used", LoadErrorKind::Other),
         ("declared and not used: x", LoadErrorKind::Other),
@@ -56,25 +65,36 @@ fn what_the_code_could_bring_is_missing_however_the_compiler_words_it() {
 }
 
 #[test]
-fn that_the_compiler_tells_no_more_is_no_error() {
+fn too_many_errors_is_not_an_error() {
     let mut captured = samples::one("go-test", "missing_function").captured();
     captured.stderr.extend(b"./calc_test.go:40:2: too many errors\n");
     let report = parse(&captured);
-    assert!(report.load_errors.iter().all(|error| error.kind == LoadErrorKind::MissingSymbol), "{report:?}");
+    assert!(
+        report.load_errors.iter().all(|error| error.kind == LoadErrorKind::MissingSymbol),
+        "{report:?}"
+    );
 }
 
 #[test]
-fn a_failure_is_placed_in_the_folder_of_its_package() {
+fn failures_are_placed_in_their_package_folder() {
     let mut captured = samples::one("go-test127", "one_fail").captured();
     let stdout = b"example.com/demo /project/sub\n".to_vec();
-    captured.steps.push(StepEnd { name: MODULES.to_owned(), exit: Exit::Code(0), stdout, stderr: Vec::new() });
+    captured.steps.push(StepEnd {
+        name: MODULES.to_owned(),
+        exit: Exit::Code(0),
+        stdout,
+        stderr: Vec::new(),
+    });
     let report = parse(&captured);
     let wrong = report.test("example.com/demo.TestWrong").unwrap();
-    assert!(wrong.file.as_deref().is_some_and(|file| file.starts_with("sub/calc_test.go")), "{wrong:?}");
+    assert!(
+        wrong.file.as_deref().is_some_and(|file| file.starts_with("sub/calc_test.go")),
+        "{wrong:?}"
+    );
 }
 
 #[test]
-fn a_panic_is_the_failure_of_its_test_and_placed_where_the_test_stood() {
+fn a_panic_fails_its_test_at_the_line_of_the_test() {
     let stdout = br#"{"Action":"run","Package":"demo","Test":"TestA"}
 {"Action":"output","Package":"demo","Test":"TestA","Output":"--- FAIL: TestA (0.00s)\n"}
 {"Action":"output","Package":"demo","Test":"TestA","Output":"panic: not yet [recovered]\n"}
@@ -103,15 +123,25 @@ fn a_panic_is_the_failure_of_its_test_and_placed_where_the_test_stood() {
     let exits = String::from_utf8_lossy(&captured.stdout).replace("not yet", EXITED);
     let exited = parse(&Captured { stdout: exits.into_bytes(), ..captured });
     assert_eq!(exited.test("demo.TestA").unwrap().exception, None);
-    assert!(share_a_process("demo.TestA", "demo.TestB/one") && !share_a_process("demo.TestA", "demo/sub.TestB"));
+    assert!(
+        share_a_process("demo.TestA", "demo.TestB/one")
+            && !share_a_process("demo.TestA", "demo/sub.TestB")
+    );
 }
 
 #[test]
-fn a_test_is_where_it_is_written() {
+fn tests_are_placed_where_they_are_defined() {
     let mut captured = samples::one("go-test127", "one_fail").captured();
     let stdout = b"example.com/demo /project\n".to_vec();
-    captured.steps.push(StepEnd { name: MODULES.to_owned(), exit: Exit::Code(0), stdout, stderr: Vec::new() });
-    let source = b"package demo\n\nfunc TestAdds(t *testing.T) {}\n\nfunc TestWrong(t *testing.T) {}\n".to_vec();
+    captured.steps.push(StepEnd {
+        name: MODULES.to_owned(),
+        exit: Exit::Code(0),
+        stdout,
+        stderr: Vec::new(),
+    });
+    let source =
+        b"package demo\n\nfunc TestAdds(t *testing.T) {}\n\nfunc TestWrong(t *testing.T) {}\n"
+            .to_vec();
     captured.reports.push(("more_test.go".to_owned(), source));
     let report = parse(&captured);
     let place = |name: &str| {
@@ -119,7 +149,7 @@ fn a_test_is_where_it_is_written() {
         (test.file.as_deref(), test.line)
     };
     assert_eq!(place("TestAdds"), (Some("more_test.go"), None));
-    // What failed in a helper of another file is told where the test begins.
+    // A failure in a helper of another file is placed at the start of the test.
     assert_eq!(place("TestWrong"), (Some("more_test.go"), Some(5)));
     assert_eq!(package_of("example.com/demo.TestT/one"), Some("example.com/demo"));
     assert_eq!(read_id("example.com/demo.TestT/one").item, ["TestT"]);
@@ -127,13 +157,13 @@ fn a_test_is_where_it_is_written() {
 }
 
 #[test]
-fn tests_are_listed_with_their_package() {
+fn lists_tests_with_their_package() {
     let ids = list(&samples::one("go-test127", "list_json").captured());
     assert!(ids.iter().any(|id| id == "example.com/demo.TestAdds"), "{ids:?}");
 }
 
 #[test]
-fn files_of_a_profile_are_those_of_the_module() {
+fn cover_profile_paths_become_module_paths() {
     for (text, expected) in [
         ("module example.com/demo\n\ngo 1.19\n", Some("example.com/demo")),
         ("// ours\nmodule \"a.b/c\" // here\n", Some("a.b/c")),
@@ -146,31 +176,40 @@ fn files_of_a_profile_are_those_of_the_module() {
 
 #[track_caller]
 fn invokes(selection: &Selection, expected: &str) {
-    let facts = Facts { scratch: "/s".to_owned(), tools: vec![("go".to_owned(), "go".to_owned())], ..Facts::default() };
+    let facts = Facts {
+        scratch: "/s".to_owned(),
+        tools: vec![("go".to_owned(), "go".to_owned())],
+        ..Facts::default()
+    };
     let words = invoke(&facts, selection).unwrap().call.words.join(" ");
     assert_eq!(words, format!("go test -json -count=1 -vet=off {expected}"));
 }
 
 #[test]
-fn packages_are_run_and_tests_chosen_by_pattern() {
+fn runs_packages_and_selects_tests_by_pattern() {
     let one = |id: &str| Selection::One(id.to_owned());
     invokes(&Selection::All, "./...");
     invokes(&one("example.com/demo.TestAdds"), "-run ^TestAdds$ example.com/demo");
     invokes(&one("a.b/c.TestT/one_two/1+1"), r"-run ^TestT$/^one_two$/^1\+1$ a.b/c");
     invokes(
-        &Selection::Files(vec!["a_test.go".to_owned(), "x/b_test.go".to_owned(), "x/c_test.go".to_owned()]),
+        &Selection::Files(vec![
+            "a_test.go".to_owned(),
+            "x/b_test.go".to_owned(),
+            "x/c_test.go".to_owned(),
+        ]),
         ". ./x",
     );
     let chosen = |text: &str| {
         let chosen = vec![("x/b_test.go".to_owned(), format!("package x\n\n{text}"))];
         let tools = vec![("go".to_owned(), "go".to_owned())];
         let selection = Selection::Files(vec!["x/b_test.go".to_owned()]);
-        let words = invoke(&Facts { tools, chosen, ..Facts::default() }, &selection).unwrap().call.words;
+        let words =
+            invoke(&Facts { tools, chosen, ..Facts::default() }, &selection).unwrap().call.words;
         words.get(5..).unwrap_or_default().join(" ")
     };
     let two = "func TestA(t *testing.T) {\n}\n\nfunc help() {}\n\nfunc ExampleB() {\n}\n";
     assert_eq!(chosen(two), "-run ^(TestA|ExampleB)$ ./x");
-    // Whoever uses the helper is meant, and whoever starts the suite.
+    // A helper can be used by any test, and a suite can be started by any test.
     assert_eq!(chosen("func help() {}\n"), "./x");
     assert_eq!(chosen(&format!("{two}func (s *Suite) TestC() {{\n}}\n")), "./x");
     invokes(&Selection::List, "-list .* ./...");

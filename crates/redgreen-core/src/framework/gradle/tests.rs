@@ -1,31 +1,35 @@
-//! Rows over captured runs of Gradle, and how it is started.
+//! Tests for Gradle: captured runs and invocation.
 
 use super::*;
 use crate::framework::captured::StepEnd;
 use crate::framework::samples::{self, Check};
 use crate::report::LoadErrorKind;
 
-/// Gradle takes a test's exit with success for the end of all tests, and replays old results: only the ids of the run
-/// before tell of the one, only `--rerun-tasks` and removed reports prevent the other.
-const ALONE: &[(&str, Outcome)] = &[("crash_exit0", Outcome::Passed), ("up_to_date", Outcome::Passed)];
+/// Gradle treats a test that exits with success as the end of all tests, and it replays old
+/// results. Only the ids of an earlier run reveal the first; only `--rerun-tasks` and removed
+/// reports prevent the second.
+const ALONE: &[(&str, Outcome)] =
+    &[("crash_exit0", Outcome::Passed), ("up_to_date", Outcome::Passed)];
 
 #[test]
-fn captured_runs_are_read_as_a_person_would() {
+fn parses_captured_runs() {
     Check::new("gradle-junit4", parse).alone(ALONE).reads(".xml").run();
 }
 
 #[test]
-fn the_compilers_lines_tell_what_is_missing_from_what_does_not_parse() {
+fn compiler_lines_separate_missing_symbols_from_syntax_errors() {
     for (situation, kind, line) in [
         ("missing_function", LoadErrorKind::MissingSymbol, 13),
         ("missing_module", LoadErrorKind::MissingSymbol, 5),
         ("syntax_error", LoadErrorKind::Syntax, 12),
     ] {
         let captured = samples::one("gradle-junit4", situation).captured();
-        // As a step of its own, the build says the same.
+        // A separate build step reports the same.
         let stderr = captured.stderr.clone();
-        let step = StepEnd { name: BUILD.to_owned(), exit: Exit::Code(1), stdout: Vec::new(), stderr };
-        let apart = Captured { steps: vec![step], root: captured.root.clone(), ..Captured::default() };
+        let step =
+            StepEnd { name: BUILD.to_owned(), exit: Exit::Code(1), stdout: Vec::new(), stderr };
+        let apart =
+            Captured { steps: vec![step], root: captured.root.clone(), ..Captured::default() };
         for captured in [captured, apart] {
             let report = parse(&captured);
             assert_eq!(report.outcome, Outcome::DidNotCompile, "{situation}");
@@ -37,16 +41,19 @@ fn the_compilers_lines_tell_what_is_missing_from_what_does_not_parse() {
 }
 
 #[test]
-fn a_failure_is_placed_where_its_trace_enters_the_class() {
+fn failures_are_placed_at_the_frame_in_their_class() {
     let mut captured = samples::one("gradle-junit4", "one_fail").captured();
     captured.reports[0].0 = format!("app/{}", captured.reports[0].0);
     let report = parse(&captured);
     let wrong = report.test("demo.CalcTest::wrong").unwrap();
-    assert_eq!((wrong.file.as_deref(), wrong.line), (Some("app/src/test/java/demo/CalcTest.java"), Some(13)));
+    assert_eq!(
+        (wrong.file.as_deref(), wrong.line),
+        (Some("app/src/test/java/demo/CalcTest.java"), Some(13))
+    );
 }
 
 #[test]
-fn a_process_that_ends_in_one_class_is_a_crash_although_another_has_a_report() {
+fn a_process_that_ends_within_a_class_is_a_crash() {
     let mut captured = samples::one("gradle-junit4", "crash_abort").captured();
     captured.reports = samples::one("gradle-junit4", "all_pass").captured().reports;
     assert_eq!(parse(&captured).outcome, Outcome::Crashed);
@@ -62,10 +69,13 @@ fn invokes(tools: &[&str], selection: &Selection, expected: &str) {
 }
 
 #[test]
-fn the_wrapper_comes_first_and_tests_are_chosen_by_class_and_method() {
+fn prefers_the_wrapper_and_selects_by_class_and_method() {
     let options = "--no-daemon --console=plain";
-    let base =
-        |program: &str| format!("{program} {options} testClasses && {program} {options} --rerun-tasks --continue test");
+    let base = |program: &str| {
+        format!(
+            "{program} {options} testClasses && {program} {options} --rerun-tasks --continue test"
+        )
+    };
     let with = |more: &str| format!("{} {more}", base("gradle"));
     let one = |id: &str| Selection::One(id.to_owned());
     invokes(&["gradle"], &Selection::All, &base("gradle"));
@@ -74,21 +84,33 @@ fn the_wrapper_comes_first_and_tests_are_chosen_by_class_and_method() {
     invokes(&["gradle"], &one("demo.CalcTest::adds"), &with("--tests demo.CalcTest.adds"));
     invokes(&["gradle"], &one("demo.CalcTest::adds()[2]"), &with("--tests demo.CalcTest.adds*"));
     invokes(&["gradle"], &one("demo.CalcTest::classMethod"), &with("--tests demo.CalcTest"));
-    let files = ["src/test/java/demo/ATest.java", "app/src/test/kotlin/demo/BTest.kt"].map(str::to_owned);
-    invokes(&["gradle"], &Selection::Files(files.to_vec()), &with("--tests demo.ATest --tests demo.BTest"));
+    let files =
+        ["src/test/java/demo/ATest.java", "app/src/test/kotlin/demo/BTest.kt"].map(str::to_owned);
+    invokes(
+        &["gradle"],
+        &Selection::Files(files.to_vec()),
+        &with("--tests demo.ATest --tests demo.BTest"),
+    );
     invokes(&["gradle"], &Selection::List, "");
-    invokes(&["gradle"], &Selection::Coverage, "no coverage tool: the build does not apply the plugin jacoco");
+    invokes(
+        &["gradle"],
+        &Selection::Coverage,
+        "no coverage tool: the build does not apply the plugin jacoco",
+    );
 }
 
 #[test]
-fn the_build_says_what_can_be_told() {
+fn listing_and_coverage_depend_on_the_build() {
     let with = |script: &str, selection: &Selection| {
         let texts = vec![("build.gradle".to_owned(), script.to_owned())];
         let folder = Folder { texts, ..Folder::default() };
         let tools = vec![("gradle".to_owned(), "gradle".to_owned())];
         invoke(&Facts { folder, tools, scratch: "/s".to_owned(), ..Facts::default() }, selection)
     };
-    assert!(matches!(with("test { exclude '**/Slow*' }", &Selection::List), Err(Unable::Unsupported(_))));
+    assert!(matches!(
+        with("test { exclude '**/Slow*' }", &Selection::List),
+        Err(Unable::Unsupported(_))
+    ));
     let covers = with("apply plugin: 'jacoco'", &Selection::Coverage).unwrap();
     let words = covers.call.words.join(" ");
     assert!(words.ends_with("test jacocoTestReport --init-script /s/xml.gradle"), "{words}");
@@ -96,7 +118,7 @@ fn the_build_says_what_can_be_told() {
 }
 
 #[test]
-fn a_compilers_path_may_hold_blanks() {
+fn compiler_paths_can_contain_blanks() {
     let told = |line: &str| {
         let captured = Captured { root: "/my p".to_owned(), ..Captured::default() };
         java::diagnostics(&captured, line)

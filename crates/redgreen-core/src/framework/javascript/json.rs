@@ -1,6 +1,7 @@
-//! The reports that runners of JavaScript write by themselves at the end of a run, for commands that start one in their
-//! own way: `jest --json --outputFile=F`, `vitest --reporter=json --outputFile=F`, `mocha --reporter=json`. They say less
-//! than our reporters' streams, and nothing of a run that did not come to its end.
+//! The reports that JavaScript runners write at the end of a run, for commands that start a runner
+//! themselves: `jest --json --outputFile=F`, `vitest --reporter=json --outputFile=F`, `mocha
+//! --reporter=json`. They have less detail than our reporters' streams, and do not exist if the run
+//! did not finish.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +9,21 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::super::captured::Captured;
-use crate::format::stream::{Fault, Line, Stream};
+use crate::format::stream::{JsError, Line, Stream};
 use crate::report::Report;
 
-/// How jest begins to say why a file has no tests.
+/// Jest's heading before the reason why a file has no tests.
 const JEST_HEADING: &str = "● Test suite failed to run";
 
-/// Where no more is known.
+/// Used if no details are known.
 const OUTSIDE: &str = "a hook failed, or an error was thrown outside of the tests";
 
-/// What jest and vitest write.
+/// The report of jest and vitest.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Jest {
     test_results: Vec<File>,
-    /// Files that could not be loaded, and those whose hooks failed; only jest counts them.
+    /// Files that could not be loaded or whose hooks failed. Only jest counts them.
     num_runtime_error_test_suites: Option<usize>,
 }
 
@@ -59,7 +60,8 @@ struct Location {
     line: u32,
 }
 
-/// What mocha writes: every test, and again by how it ended; a hook that failed is only among the failures.
+/// The report of mocha: all tests, and again grouped by result. A failed hook is only among the
+/// failures.
 #[derive(Deserialize)]
 struct Mocha {
     tests: Vec<MochaTest>,
@@ -78,10 +80,10 @@ struct MochaTest {
     #[serde(default)]
     current_retry: u32,
     #[serde(default)]
-    err: Fault,
+    err: JsError,
 }
 
-/// Reads what jest or vitest wrote.
+/// Reads a report of jest or vitest.
 pub fn jest(captured: &Captured, runner: &str, bytes: &[u8]) -> Report {
     let Ok(jest) = serde_json::from_slice::<Jest>(bytes) else { return unread(captured, runner) };
     let mut stream = Stream { opened: true, finished: true, ..Stream::default() };
@@ -89,7 +91,7 @@ pub fn jest(captured: &Captured, runner: &str, bytes: &[u8]) -> Report {
     let mut broken = 0;
     for file in jest.test_results {
         stream.focused |= file.status == "focused";
-        // Of a file that failed with its tests the message repeats theirs.
+        // If tests of the file failed, its message only repeats theirs.
         if file.assertion_results.is_empty() && file.status == "failed" {
             broken += 1;
             let message = file.message.trim_start().trim_start_matches(JEST_HEADING).trim();
@@ -97,11 +99,15 @@ pub fn jest(captured: &Captured, runner: &str, bytes: &[u8]) -> Report {
                 let id = Some(captured.relative(&file.name));
                 stream.started.push(Line { id, file: Some(file.name.clone()), ..Line::default() });
             }
-            let error = Fault { message: Some(message.to_owned()), ..Fault::default() };
-            stream.files.push(Line { file: Some(file.name.clone()), error: Some(error), ..Line::default() });
+            let error = JsError { message: Some(message.to_owned()), ..JsError::default() };
+            stream.files.push(Line {
+                file: Some(file.name.clone()),
+                error: Some(error),
+                ..Line::default()
+            });
         }
         for case in file.assertion_results {
-            // With jest it was left out; with vitest it was waiting when its process went away.
+            // Jest left it out; in vitest it was waiting when its process died.
             let is_lost = is_vitest && case.status == "pending";
             let to = if is_lost { &mut stream.started } else { &mut stream.results };
             to.push(case.line(&file.name));
@@ -115,17 +121,23 @@ pub fn jest(captured: &Captured, runner: &str, bytes: &[u8]) -> Report {
 
 impl Case {
     fn line(self, file: &str) -> Line {
-        // Vitest keeps what was thrown before a test was run again.
+        // Vitest keeps the errors of earlier attempts after a retry.
         let again = self.status == "passed" && !self.failure_messages.is_empty();
-        let more = [("failing", Value::from(self.failing)), ("invocations", Value::from(self.invocations))];
+        let more = [
+            ("failing", Value::from(self.failing)),
+            ("invocations", Value::from(self.invocations)),
+        ];
         let more = more.into_iter().chain(again.then_some(("retries", Value::from(1))));
-        let faults = self.failure_messages.iter().enumerate().map(|(at, trace)| Fault {
+        let thrown = self.failure_messages.iter().enumerate().map(|(at, trace)| JsError {
             name: class(trace).map(str::to_owned),
-            matcher: self.failure_details.get(at).is_some_and(|detail| detail.get("matcherResult").is_some()),
+            matcher: self
+                .failure_details
+                .get(at)
+                .is_some_and(|detail| detail.get("matcherResult").is_some()),
             message: Some(message(trace)),
-            ..Fault::default()
+            ..JsError::default()
         });
-        let errors = faults.collect();
+        let errors = thrown.collect();
         let names: Vec<String> = self.ancestor_titles.into_iter().chain([self.title]).collect();
         Line {
             id: Some(names.join(super::MARK)),
@@ -140,7 +152,7 @@ impl Case {
     }
 }
 
-/// The class with which the trace of an error begins.
+/// The class at the start of an error's trace.
 fn class(trace: &str) -> Option<&str> {
     let (class, _) = trace.split_once(':')?;
     let class = class.split(' ').next().unwrap_or(class);
@@ -153,7 +165,7 @@ fn message(trace: &str) -> String {
     words.to_owned()
 }
 
-/// Reads what mocha wrote.
+/// Reads a report of mocha.
 pub fn mocha(captured: &Captured, runner: &str, bytes: &[u8]) -> Report {
     let Ok(mocha) = serde_json::from_slice::<Mocha>(bytes) else {
         let mut report = unread(captured, runner);
@@ -164,8 +176,12 @@ pub fn mocha(captured: &Captured, runner: &str, bytes: &[u8]) -> Report {
     let tests: BTreeSet<String> = mocha.tests.into_iter().map(|test| test.full_title).collect();
     let (failures, hooks): (Vec<_>, Vec<_>) =
         mocha.failures.into_iter().partition(|test| tests.contains(&test.full_title));
-    stream.outside.extend(hooks.into_iter().map(|hook| hook.err.message.unwrap_or_else(|| OUTSIDE.to_owned())));
-    for (tests, outcome) in [(mocha.passes, "passed"), (mocha.pending, "skipped"), (failures, "failed")] {
+    stream.outside.extend(
+        hooks.into_iter().map(|hook| hook.err.message.unwrap_or_else(|| OUTSIDE.to_owned())),
+    );
+    for (tests, outcome) in
+        [(mocha.passes, "passed"), (mocha.pending, "skipped"), (failures, "failed")]
+    {
         stream.results.extend(tests.into_iter().map(|test| test.line(outcome)));
     }
     super::report(captured, runner, &stream)
@@ -173,9 +189,13 @@ pub fn mocha(captured: &Captured, runner: &str, bytes: &[u8]) -> Report {
 
 impl MochaTest {
     fn line(self, outcome: &str) -> Line {
-        // The names of the suites are not told apart.
+        // Mocha does not separate the names of the suites.
         let suites = self.full_title.strip_suffix(&self.title).unwrap_or_default().trim_end();
-        let id = if suites.is_empty() { self.title } else { format!("{suites}{}{}", super::MARK, self.title) };
+        let id = if suites.is_empty() {
+            self.title
+        } else {
+            format!("{suites}{}{}", super::MARK, self.title)
+        };
         let retry = ("retry".to_owned(), Value::from(self.current_retry));
         Line {
             id: Some(id),
@@ -200,19 +220,26 @@ mod tests {
     use super::*;
     use crate::report::Outcome;
 
-    /// The reports have no pattern, and jest's no word of a file that does not exist; a test that took too long has
-    /// the trace of vitest 4 and not its message.
-    const JEST: &[(&str, Outcome)] = &[("filter_none", Outcome::Skipped), ("run_file_missing", Outcome::DidNotCompile)];
-    const VITEST: &[(&str, Outcome)] = &[("filter_none", Outcome::Skipped), ("hang_own_timeout", Outcome::Errored)];
+    /// The reports contain no pattern, and jest's do not mention a missing file. In vitest 4, a
+    /// test that timed out has a trace but no message.
+    const JEST: &[(&str, Outcome)] =
+        &[("filter_none", Outcome::Skipped), ("run_file_missing", Outcome::DidNotCompile)];
+    const VITEST: &[(&str, Outcome)] =
+        &[("filter_none", Outcome::Skipped), ("hang_own_timeout", Outcome::Errored)];
     const VITEST_5: &[(&str, Outcome)] = &[("filter_none", Outcome::Skipped)];
     const MOCHA: &[(&str, Outcome)] = &[("crash_exit0_parallel", Outcome::Errored)];
-    /// A message is expected with its class and trace. A test that is expected to fail is expected to be a pass.
-    const SKIPS: &[(&str, &str)] = &[("*", "message"), ("skipped", "tests"), ("hang_own_timeout", "tests")];
+    /// Expected messages include class and trace. A test marked as failing is expected to pass.
+    const SKIPS: &[(&str, &str)] =
+        &[("*", "message"), ("skipped", "tests"), ("hang_own_timeout", "tests")];
 
-    /// The expectations have a space between names, and files by their whole path.
+    /// The expectations have a space between names, and absolute paths.
     fn name(id: &str) -> String {
         let name = name_of(id);
-        if name.ends_with(".test.js") { format!("/project/{name}") } else { name.replace(MARK, " ") }
+        if name.ends_with(".test.js") {
+            format!("/project/{name}")
+        } else {
+            name.replace(MARK, " ")
+        }
     }
 
     type Parse = fn(&Captured, &str, &[u8]) -> Report;
@@ -224,12 +251,16 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(runner: &'static str, parse: fn(&Captured) -> Report, alone: &'static [(&'static str, Outcome)]) {
+    fn check(
+        runner: &'static str,
+        parse: fn(&Captured) -> Report,
+        alone: &'static [(&'static str, Outcome)],
+    ) {
         Check::new(runner, parse).ids(name).reads("report.json").alone(alone).skips(SKIPS).run();
     }
 
     #[test]
-    fn captured_reports_are_read_as_a_person_would() {
+    fn parses_captured_reports() {
         check("jest", |captured| read(captured, jest), JEST);
         check("vitest", |captured| read(captured, jest), VITEST);
         check("vitest5", |captured| read(captured, jest), VITEST_5);

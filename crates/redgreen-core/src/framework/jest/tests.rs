@@ -1,20 +1,21 @@
-//! Rows over captured streams of jest, and how it is started.
+//! Tests for jest: captured streams and invocation.
 
 use super::*;
 use crate::framework::samples::{self, Check};
 use crate::report::{Flag, LoadErrorKind, Status};
 
-/// That a name matches nothing is known from a reporter that was told the name. The captured run without a file was
-/// started wrongly: its pattern was taken for a reporter.
-const ALONE: &[(&str, Outcome)] = &[("filter_none", Outcome::Skipped), ("filter_none_file", Outcome::UsageError)];
+/// Only a reporter that knows the name can tell that it matches nothing. The captured run without a
+/// file was started wrongly: jest took its pattern for a reporter.
+const ALONE: &[(&str, Outcome)] =
+    &[("filter_none", Outcome::Skipped), ("filter_none_file", Outcome::UsageError)];
 
 #[test]
-fn captured_runs_are_read_as_a_person_would() {
+fn parses_captured_runs() {
     Check::new("jest-stream", parse).ids(javascript::name_of).alone(ALONE).run();
 }
 
 #[test]
-fn a_file_that_does_not_load_says_why() {
+fn load_errors_have_a_reason() {
     for (situation, kind, code) in [
         ("missing_module", LoadErrorKind::MissingSymbol, "MODULE_NOT_FOUND"),
         ("syntax_error", LoadErrorKind::Syntax, "BABEL_PARSE_ERROR"),
@@ -29,11 +30,16 @@ fn a_file_that_does_not_load_says_why() {
 
 fn read(lines: &str) -> Report {
     let reports = vec![("stream.jsonl".to_owned(), lines.as_bytes().to_vec())];
-    parse(&Captured { exit: crate::report::Exit::Code(0), reports, root: "/p".to_owned(), ..Captured::default() })
+    parse(&Captured {
+        exit: crate::report::Exit::Code(0),
+        reports,
+        root: "/p".to_owned(),
+        ..Captured::default()
+    })
 }
 
 #[test]
-fn a_test_that_was_run_again_is_flaky_and_counts_once() {
+fn a_retried_test_is_flaky_and_counts_once() {
     let report = read(
         r#"{"event":"test-start","file":"/p/a.test.js","id":"a"}
 {"event":"result","file":"/p/a.test.js","id":"a","outcome":"failed","invocations":1}
@@ -42,12 +48,15 @@ fn a_test_that_was_run_again_is_flaky_and_counts_once() {
 {"event":"file-end","file":"/p/a.test.js","tests":[{"id":"a","outcome":"passed","messages":[]}]}
 {"event":"finish"}"#,
     );
-    assert_eq!(report.statuses().into_iter().collect::<Vec<_>>(), [("a.test.js > a", Status::Flaky)]);
+    assert_eq!(
+        report.statuses().into_iter().collect::<Vec<_>>(),
+        [("a.test.js > a", Status::Flaky)]
+    );
     assert_eq!((report.outcome, report.flags), (Outcome::Passed, vec![Flag::Flaky]));
 }
 
 #[test]
-fn tests_that_are_left_out_and_a_focus_are_seen() {
+fn reports_left_out_tests_and_focus() {
     let report = read(
         r#"{"event":"test-start","file":"/p/a.test.js","id":"a","mode":"only"}
 {"event":"result","file":"/p/a.test.js","id":"a","outcome":"passed"}
@@ -61,7 +70,8 @@ fn tests_that_are_left_out_and_a_focus_are_seen() {
 #[track_caller]
 fn invokes(selection: &Selection, expected: &str) -> Invocation {
     let tools = vec![(PACKAGE.bin.to_owned(), "/p/jest".to_owned())];
-    let facts = Facts { root: "/p".to_owned(), scratch: "/s".to_owned(), tools, ..Facts::default() };
+    let facts =
+        Facts { root: "/p".to_owned(), scratch: "/s".to_owned(), tools, ..Facts::default() };
     let invocation = invoke(&facts, selection).unwrap();
     let start = format!("/p/jest --reporters=/s/redgreen-jest.cjs {}", OPTIONS.join(" "));
     assert_eq!(invocation.call.words.join(" "), format!("{start} {expected}"));
@@ -69,14 +79,18 @@ fn invokes(selection: &Selection, expected: &str) -> Invocation {
 }
 
 #[test]
-fn all_files_one_list_and_coverage() {
+fn builds_the_invocation_of_every_selection() {
     invokes(&Selection::All, "--coverage=false");
     let files = Selection::Files(vec!["a.test.js".to_owned()]);
     invokes(&files, "--coverage=false --runTestsByPath a.test.js");
     let one = Selection::One("test/a.test.js > s > 1+1".to_owned());
-    let invocation = invokes(&one, r"--coverage=false --runTestsByPath test/a.test.js -t ^s (> )?1\+1$");
+    let invocation =
+        invokes(&one, r"--coverage=false --runTestsByPath test/a.test.js -t ^s (> )?1\+1$");
     assert!(invocation.call.env.contains(&("REDGREEN_ONLY".to_owned(), "s > 1+1".to_owned())));
     invokes(&Selection::List, "--coverage=false -t (?!)");
     let coverage = "--coverage --coverageReporters=lcovonly --coverageDirectory=/s/coverage --coverageThreshold={}";
-    assert_eq!(invokes(&Selection::Coverage, coverage).coverage.unwrap().file, "coverage/lcov.info");
+    assert_eq!(
+        invokes(&Selection::Coverage, coverage).coverage.unwrap().file,
+        "coverage/lcov.info"
+    );
 }

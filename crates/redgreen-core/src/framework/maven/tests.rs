@@ -1,4 +1,4 @@
-//! Rows over captured runs of Maven, and how it is started.
+//! Tests for Maven: captured runs and invocation.
 
 use super::*;
 use crate::framework::captured::StepEnd;
@@ -6,12 +6,12 @@ use crate::framework::samples::{self, Check};
 use crate::report::LoadErrorKind;
 
 #[test]
-fn captured_runs_are_read_as_a_person_would() {
+fn parses_captured_runs() {
     Check::new("maven-junit5", parse).reads(".xml").run();
 }
 
 #[test]
-fn the_compilers_lines_tell_what_is_missing_from_what_does_not_parse() {
+fn compiler_lines_separate_missing_symbols_from_syntax_errors() {
     for (situation, kind, file, line) in [
         ("missing_function", LoadErrorKind::MissingSymbol, "src/test/java/demo/CalcTest.java", 13),
         ("missing_module", LoadErrorKind::MissingSymbol, "src/test/java/demo/CalcTest.java", 5),
@@ -20,13 +20,17 @@ fn the_compilers_lines_tell_what_is_missing_from_what_does_not_parse() {
     ] {
         let report = parse(&samples::one("maven-junit5", situation).captured());
         let [error] = report.load_errors.as_slice() else { panic!("{situation}: {report:#?}") };
-        assert_eq!((error.kind, error.file.as_deref(), error.line), (kind, Some(file), Some(line)), "{situation}");
+        assert_eq!(
+            (error.kind, error.file.as_deref(), error.line),
+            (kind, Some(file), Some(line)),
+            "{situation}"
+        );
     }
 }
 
-/// Captured phase by phase, with the log of all of them in a file.
+/// Captured phase by phase, with all logs in one file.
 #[test]
-fn a_build_step_that_failed_says_why() {
+fn a_failed_build_step_has_a_reason() {
     for (situation, expected) in [
         ("main_compile_error", Outcome::DidNotCompile),
         ("missing_function", Outcome::DidNotCompile),
@@ -35,25 +39,31 @@ fn a_build_step_that_failed_says_why() {
     ] {
         let phases = samples::one("maven-junit5-phases", situation);
         let stdout = phases.reports[0].text.clone().into_bytes();
-        let step = StepEnd { name: BUILD.to_owned(), exit: Exit::Code(1), stdout, stderr: Vec::new() };
-        let captured = Captured { steps: vec![step], root: "/project".to_owned(), ..Captured::default() };
+        let step =
+            StepEnd { name: BUILD.to_owned(), exit: Exit::Code(1), stdout, stderr: Vec::new() };
+        let captured =
+            Captured { steps: vec![step], root: "/project".to_owned(), ..Captured::default() };
         let report = parse(&captured);
         assert_eq!(report.outcome, expected, "{situation}: {report:#?}");
     }
 }
 
 #[test]
-fn a_failure_is_placed_where_its_trace_enters_the_class() {
+fn failures_are_placed_at_the_frame_in_their_class() {
     let mut captured = samples::one("maven-junit5", "one_fail").captured();
     captured.reports[0].0 = format!("core/{}", captured.reports[0].0);
     let report = parse(&captured);
     let wrong = report.test("demo.CalcTest::wrong").unwrap();
-    assert_eq!((wrong.file.as_deref(), wrong.line), (Some("core/src/test/java/demo/CalcTest.java"), Some(13)));
+    assert_eq!(
+        (wrong.file.as_deref(), wrong.line),
+        (Some("core/src/test/java/demo/CalcTest.java"), Some(13))
+    );
 }
 
-/// The goal failed, and every test that has a report passed: the class without one is where it ended.
+/// The goal failed, but every reported test passed: the process ended in the class without a
+/// report.
 #[test]
-fn a_process_that_ends_in_one_class_is_a_crash_although_another_has_a_report() {
+fn a_process_that_ends_within_a_class_is_a_crash() {
     let mut captured = samples::one("maven-junit5", "crash_exit0_two_classes").captured();
     captured.reports = samples::one("maven-junit5", "all_pass").captured().reports;
     assert_eq!(parse(&captured).outcome, Outcome::Crashed);
@@ -61,16 +71,21 @@ fn a_process_that_ends_in_one_class_is_a_crash_although_another_has_a_report() {
 
 #[track_caller]
 fn invokes(tools: &[&str], selection: &Selection, expected: &str) {
-    let words = samples::invoked(invoke, tools, selection, |invocation| invocation.call.words.join(" "));
+    let words =
+        samples::invoked(invoke, tools, selection, |invocation| invocation.call.words.join(" "));
     assert_eq!(words, expected);
 }
 
 #[test]
-fn the_wrapper_comes_first_and_tests_are_chosen_by_class_and_method() {
+fn prefers_the_wrapper_and_selects_by_class_and_method() {
     let base = "mvn --batch-mode -Dstyle.color=never --fail-at-end test";
     let lenient = "-DfailIfNoTests=false -Dsurefire.failIfNoSpecifiedTests=false";
     let one = |id: &str, test: &str| {
-        invokes(&["mvn"], &Selection::One(id.to_owned()), &format!("{base} -Dtest={test} {lenient}"));
+        invokes(
+            &["mvn"],
+            &Selection::One(id.to_owned()),
+            &format!("{base} -Dtest={test} {lenient}"),
+        );
     };
     invokes(&["mvn"], &Selection::All, base);
     invokes(&["./mvnw", "mvn"], &Selection::All, &format!("./{}", base.replacen("mvn", "mvnw", 1)));
@@ -79,35 +94,48 @@ fn the_wrapper_comes_first_and_tests_are_chosen_by_class_and_method() {
     one("demo.CalcTest$Inner::adds", "demo.CalcTest$Inner#adds");
     one("demo.CalcTest::table{int, int, int}[2]", "demo.CalcTest#table*");
     one("demo.DbTest::demo.DbTest", "demo.DbTest");
-    let files = ["src/test/java/demo/CalcTest.java", "core/src/test/kotlin/demo/b/BTest.kt"].map(str::to_owned);
+    let files = ["src/test/java/demo/CalcTest.java", "core/src/test/kotlin/demo/b/BTest.kt"]
+        .map(str::to_owned);
     let expected = format!("{base} -Dtest=demo.CalcTest,demo.b.BTest {lenient}");
     invokes(&["mvn"], &Selection::Files(files.to_vec()), &expected);
     invokes(&["mvn"], &Selection::List, "");
-    invokes(&["mvn"], &Selection::Coverage, "no coverage tool: the pom.xml does not name jacoco-maven-plugin");
+    invokes(
+        &["mvn"],
+        &Selection::Coverage,
+        "no coverage tool: the pom.xml does not name jacoco-maven-plugin",
+    );
 }
 
 fn with_pom(pom: &str, selection: &Selection) -> Result<Invocation, Unable> {
     let texts = vec![("pom.xml".to_owned(), pom.to_owned())];
     let folder = Folder { texts, ..Folder::default() };
-    invoke(&Facts { folder, tools: vec![("mvn".to_owned(), "mvn".to_owned())], ..Facts::default() }, selection)
+    invoke(
+        &Facts { folder, tools: vec![("mvn".to_owned(), "mvn".to_owned())], ..Facts::default() },
+        selection,
+    )
 }
 
 #[test]
-fn the_pom_says_what_can_be_told() {
-    let chooses = with_pom("<excludes><exclude>**/SlowTest*</exclude></excludes>", &Selection::List);
+fn listing_and_coverage_depend_on_the_pom() {
+    let chooses =
+        with_pom("<excludes><exclude>**/SlowTest*</exclude></excludes>", &Selection::List);
     assert!(matches!(chooses, Err(Unable::Unsupported(_))));
-    let covers = with_pom("<artifactId>jacoco-maven-plugin</artifactId>", &Selection::Coverage).unwrap();
+    let covers =
+        with_pom("<artifactId>jacoco-maven-plugin</artifactId>", &Selection::Coverage).unwrap();
     assert!(covers.call.words.ends_with(&["test", "jacoco:report"].map(str::to_owned)));
     assert_eq!(covers.coverage.unwrap().built_in, Some("target/"));
-    for (class, expected) in [("CalcTest", true), ("TestCalc", true), ("CalcTests", true), ("CalcChecks", false)] {
+    for (class, expected) in
+        [("CalcTest", true), ("TestCalc", true), ("CalcTests", true), ("CalcChecks", false)]
+    {
         assert_eq!(is_run(class), expected, "{class}");
     }
 }
 
 #[test]
-fn the_build_is_a_step_before() {
+fn builds_in_a_separate_step() {
     let facts = Facts { tools: vec![("mvn".to_owned(), "mvn".to_owned())], ..Facts::default() };
     let invocation = invoke(&facts, &Selection::All).unwrap();
-    let steps: Vec<String> = invocation.before.iter().map(|step| step.call.words.join(" ")).collect();
+    let steps: Vec<String> =
+        invocation.before.iter().map(|step| step.call.words.join(" ")).collect();
     assert_eq!(steps, ["mvn --batch-mode -Dstyle.color=never --fail-at-end --quiet test-compile"]);
 }

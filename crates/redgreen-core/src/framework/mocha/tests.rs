@@ -1,19 +1,19 @@
-//! Rows over captured streams of mocha, and how it is started.
+//! Tests for mocha: captured streams and invocation.
 
 use super::*;
 use crate::framework::samples::{self, Check};
 use crate::report::LoadErrorKind;
 
-/// Of a process of its own that is gone, mocha says only that an error occurred; we run without them.
+/// In parallel mode mocha reports a dead process only as an error. redgreen disables parallel mode.
 const ALONE: &[(&str, Outcome)] = &[("crash_exit0_parallel", Outcome::Errored)];
 
 #[test]
-fn captured_runs_are_read_as_a_person_would() {
+fn parses_captured_runs() {
     Check::new("mocha-stream", parse).ids(javascript::name_of).alone(ALONE).run();
 }
 
 #[test]
-fn a_file_that_does_not_load_says_why_and_where() {
+fn load_errors_have_a_reason_and_a_place() {
     for (situation, kind, code, line) in [
         ("missing_module", LoadErrorKind::MissingSymbol, "MODULE_NOT_FOUND", 2),
         ("syntax_error", LoadErrorKind::Syntax, "SyntaxError", 2),
@@ -26,7 +26,7 @@ fn a_file_that_does_not_load_says_why_and_where() {
 }
 
 #[test]
-fn a_module_of_es_that_is_missing_is_placed_where_it_is_imported() {
+fn missing_es_modules_are_placed_at_their_import() {
     let stderr = "\n Exception during run: Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/p/src/roman.mjs' \
         imported from /p/test/a.spec.mjs\n    at finalizeResolution (node:internal/modules/esm/resolve:265:11)\n\
         \x20   at load (/p/node_modules/mocha/lib/nodejs/esm-utils.js:10:14)\n";
@@ -38,7 +38,10 @@ fn a_module_of_es_that_is_missing_is_placed_where_it_is_imported() {
         ..Captured::default()
     };
     let error = &parse(&captured).load_errors[0];
-    assert_eq!((error.file.as_deref(), error.kind), (Some("test/a.spec.mjs"), LoadErrorKind::MissingSymbol));
+    assert_eq!(
+        (error.file.as_deref(), error.kind),
+        (Some("test/a.spec.mjs"), LoadErrorKind::MissingSymbol)
+    );
 }
 
 fn facts() -> Facts {
@@ -56,7 +59,7 @@ fn invokes(selection: &Selection, expected: &str) -> Invocation {
 }
 
 #[test]
-fn all_files_one_list_and_coverage() {
+fn builds_the_invocation_of_every_selection() {
     invokes(&Selection::All, "RUN --no-dry-run");
     invokes(&Selection::Files(vec!["test/a.js".to_owned()]), "RUN --no-dry-run test/a.js");
     let one = Selection::One("test/a.js > s > 1+1".to_owned());
@@ -64,11 +67,14 @@ fn all_files_one_list_and_coverage() {
     invokes(&Selection::List, "RUN --dry-run");
     let coverage = "/p/c8 --reporter=lcovonly --check-coverage=false --reports-dir=/s/coverage \
         --temp-directory=/s/v8 RUN --no-dry-run";
-    assert_eq!(invokes(&Selection::Coverage, coverage).coverage.unwrap().file, "coverage/lcov.info");
+    assert_eq!(
+        invokes(&Selection::Coverage, coverage).coverage.unwrap().file,
+        "coverage/lcov.info"
+    );
 }
 
 #[test]
-fn packages_in_yarns_archives_are_started_by_yarn() {
+fn yarn_starts_packages_from_its_archives() {
     let tools = [(javascript::PNP, "/p/.pnp.cjs"), (javascript::YARN, "/bin/yarn")];
     let tools = tools.map(|(name, path)| (name.to_owned(), path.to_owned())).to_vec();
     let words = invoke(&Facts { tools, ..facts() }, &Selection::All).unwrap().call.words;
@@ -76,8 +82,10 @@ fn packages_in_yarns_archives_are_started_by_yarn() {
 }
 
 #[test]
-fn what_counts_lines_is_a_package_of_its_own() {
+fn coverage_needs_its_own_package() {
     let facts = Facts { tools: facts().tools.into_iter().take(1).collect(), ..facts() };
-    let Err(Unable::Missing(missing)) = invoke(&facts, &Selection::Coverage) else { panic!("found") };
+    let Err(Unable::Missing(missing)) = invoke(&facts, &Selection::Coverage) else {
+        panic!("found")
+    };
     assert_eq!(missing.next, "npm install -D c8");
 }

@@ -1,13 +1,14 @@
-//! Rows over captured runs of cargo-nextest, and how it is started.
+//! Tests for cargo-nextest: captured runs and invocation.
 
 use super::*;
 use crate::framework::captured::StepEnd;
 use crate::framework::samples::{self, Check};
 use crate::report::Status;
 
-/// What the report cannot tell alone: an unknown target has the code of a failed build; a profile of the project's with
-/// our name leaves no report; doc tests are not run; without the output of tests that pass, one that ended its process
-/// looks like them. The step before, the profile's name, the step after and our settings see to these.
+/// Cases that the report alone cannot decide, and what handles them. An unknown target has the exit
+/// code of a failed build (the step before). A project profile with our name leaves no report (the
+/// profile's random name). Doc tests do not run (the step after). Without the output of passing
+/// tests, a test that ended its process looks passed (our settings).
 const ALONE: &[(&str, Outcome)] = &[
     ("filter_bad_target", Outcome::DidNotCompile),
     ("tool_config_repo_overrides", Outcome::Crashed),
@@ -16,27 +17,27 @@ const ALONE: &[(&str, Outcome)] = &[
 ];
 
 #[test]
-fn captured_runs_are_read_as_a_person_would() {
+fn parses_captured_runs() {
     Check::new("cargo-nextest", |captured| named_by_nextest(parse(captured)))
         .alone(ALONE)
         .skips(&[("*", "message")])
         .run();
 }
 
-/// The expectations have nextest's own names of binaries, and the first line of a panic for its message.
+/// The expectations use nextest's own binary names, and the first line of a panic as the message.
 fn named_by_nextest(mut report: Report) -> Report {
     report.tests.iter_mut().for_each(|test| test.id = test.id.replace("/tests/", "::"));
     report
 }
 
-/// What a step after the run left behind.
+/// The result of a step after the run.
 fn after(name: &str, exit: i32, stdout: &str, stderr: &str) -> StepEnd {
     let (stdout, stderr) = (stdout.as_bytes().to_vec(), stderr.as_bytes().to_vec());
     StepEnd { name: name.to_owned(), exit: Exit::Code(exit), stdout, stderr }
 }
 
 #[test]
-fn doc_tests_count_and_are_named_after_their_package() {
+fn doc_tests_count_and_have_their_package_name() {
     let suite = |event: &str, item: &str| {
         format!(
             r#"{{ "type": "suite", "event": "started", "test_count": 1 }}
@@ -66,8 +67,10 @@ fn doc_tests_count_and_are_named_after_their_package() {
 }
 
 #[test]
-fn what_was_to_be_run_and_what_is_ignored_is_known_from_the_list() {
-    let case = |ignored, status| format!(r#"{{"ignored": {ignored}, "filter-match": {{"status": "{status}"}}}}"#);
+fn the_list_names_selected_and_ignored_tests() {
+    let case = |ignored, status| {
+        format!(r#"{{"ignored": {ignored}, "filter-match": {{"status": "{status}"}}}}"#)
+    };
     let (run, ignored) = (case(false, "matches"), case(true, "matches"));
     let calc = r#""package-name": "demo", "binary-name": "calc", "kind": "test""#;
     let list = format!(
@@ -77,7 +80,10 @@ fn what_was_to_be_run_and_what_is_ignored_is_known_from_the_list() {
     captured.after = vec![after(LIST, 0, &list, "")];
     let report = parse(&captured);
     assert_eq!(report.planned.as_deref(), Some(&["demo/tests/calc::adds".to_owned()][..]));
-    assert_eq!(report.test("demo/tests/calc::later").map(|test| test.status), Some(Status::Skipped));
+    assert_eq!(
+        report.test("demo/tests/calc::later").map(|test| test.status),
+        Some(Status::Skipped)
+    );
     assert_eq!(report.outcome, Outcome::Passed, "{report:#?}");
     captured.after = vec![after(LIST, 0, &list.replace(&ignored, &case(true, "mismatch")), "")];
     assert_eq!(parse(&captured).test("demo/tests/calc::later"), None);
@@ -89,7 +95,7 @@ fn what_was_to_be_run_and_what_is_ignored_is_known_from_the_list() {
 }
 
 #[test]
-fn a_failure_has_a_place_and_the_panics_own_words() {
+fn failures_have_the_place_and_message_of_the_panic() {
     let report = parse(&samples::one("cargo-nextest", "one_fail").captured());
     let failed = report.tests.iter().find(|test| test.status == Status::Failed).unwrap();
     assert_eq!((failed.file.as_deref(), failed.line), (Some("tests/calc.rs"), Some(10)));
@@ -100,20 +106,20 @@ fn a_failure_has_a_place_and_the_panics_own_words() {
 }
 
 #[test]
-fn a_target_that_does_not_exist_is_told_from_one_that_does_not_compile() {
+fn separates_unknown_targets_from_compile_errors() {
     let mut captured = samples::one("cargo-nextest", "filter_bad_target").captured();
     captured.steps = vec![after(BUILD, 0, "", "")];
     assert_eq!(parse(&captured).outcome, Outcome::UsageError);
 }
 
 #[test]
-fn tests_are_listed_with_their_binary() {
+fn lists_tests_with_their_binary() {
     let ids = list(&samples::one("cargo-nextest", "list").captured());
     assert_eq!(ids, ["demo::ig", "demo::tests::unit_adds", "demo/tests/calc::adds"]);
 }
 
 #[test]
-fn binaries_have_the_names_that_cargo_test_gives_them() {
+fn binaries_have_the_same_names_as_in_cargo_test() {
     for (binary, prefixed) in [
         ("demo", "demo"),
         ("demo::calc", "demo/tests/calc"),
@@ -122,7 +128,10 @@ fn binaries_have_the_names_that_cargo_test_gives_them() {
         ("demo::bench/calc", "demo/benches/calc"),
     ] {
         assert_eq!(prefix(binary), prefixed);
-        assert_eq!(expression(&format!("{prefixed}::a::b")), format!("binary_id(={binary}) and test(=a::b)"));
+        assert_eq!(
+            expression(&format!("{prefixed}::a::b")),
+            format!("binary_id(={binary}) and test(=a::b)")
+        );
     }
     assert_eq!(expression(r"demo::a, (b\)"), r"binary_id(=demo) and test(=a\, (b\\\))");
 }
@@ -137,18 +146,28 @@ fn invokes(tools: &[&str], selection: &Selection, expected: &str) {
 }
 
 #[test]
-fn tests_are_chosen_by_target_and_expression() {
+fn selects_tests_by_target_and_expression() {
     let all = &["cargo", "cargo-nextest", "cargo-llvm-cov"];
-    let common = format!("--workspace --tool-config-file redgreen:/s/nextest.toml --profile {PROFILE}");
+    let common =
+        format!("--workspace --tool-config-file redgreen:/s/nextest.toml --profile {PROFILE}");
     let base = format!("cargo nextest run {common} --no-fail-fast");
-    let files = |paths: &[&str]| Selection::Files(paths.iter().map(|path| (*path).to_owned()).collect());
+    let files =
+        |paths: &[&str]| Selection::Files(paths.iter().map(|path| (*path).to_owned()).collect());
     let one = |id: &str| Selection::One(id.to_owned());
     invokes(all, &Selection::All, &format!("{base} + list + doc"));
     invokes(all, &one("demo::adds"), &format!("{base} -E binary_id(=demo) and test(=adds) + list"));
     invokes(all, &one("demo/doc::src/lib.rs - add"), &format!("{base} -E none() + list + doc"));
-    invokes(all, &files(&["tests/calc.rs", "a/tests/b.rs"]), &format!("{base} --test=calc --test=b + list"));
+    invokes(
+        all,
+        &files(&["tests/calc.rs", "a/tests/b.rs"]),
+        &format!("{base} --test=calc --test=b + list"),
+    );
     invokes(all, &files(&["tests/it/main.rs"]), &format!("{base} + list"));
-    invokes(all, &Selection::List, &format!("cargo nextest list {common} --run-ignored all --message-format json"));
+    invokes(
+        all,
+        &Selection::List,
+        &format!("cargo nextest list {common} --run-ignored all --message-format json"),
+    );
     invokes(all, &Selection::Coverage, &format!("{base} + list + doc + coverage"));
     invokes(&all[..2], &Selection::Coverage, "cargo-llvm-cov is not installed");
     invokes(&all[..1], &Selection::All, "cargo-nextest is not installed");

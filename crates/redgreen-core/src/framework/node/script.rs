@@ -1,5 +1,5 @@
-//! What a project's own script gives Node beside `--test`: options without which its tests do not load, such as
-//! `--import tsx`, and where they are.
+//! The arguments that a project's own script passes to `node --test`: options without which its
+//! tests do not load, such as `--import tsx`, and the test paths.
 
 use super::super::invoke::Call;
 
@@ -10,14 +10,14 @@ pub(super) struct Script {
     paths: Vec<Word>,
 }
 
-/// A word of a shell.
+/// A shell word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Word {
     text: String,
     quoted: bool,
 }
 
-/// Options whose value may be the next word.
+/// Options whose value can be the next word.
 const WITH_VALUE: &[&str] = &[
     "--import",
     "--require",
@@ -35,7 +35,7 @@ const WITH_VALUE: &[&str] = &[
     "--test-reporter-destination",
     "--test-shard",
 ];
-/// What we choose ourselves, and what would leave tests out.
+/// Options that redgreen sets itself, or that would leave tests out.
 const OURS: &[&str] = &[
     "--test",
     "--test-name-pattern",
@@ -50,7 +50,7 @@ const OURS: &[&str] = &[
 const COVERAGE_OPTIONS: &str = "--test-coverage-";
 
 impl Script {
-    /// Of the first script that starts Node's runner.
+    /// Reads the first script that starts Node's runner.
     pub(super) fn of<'a>(mut scripts: impl Iterator<Item = &'a str>) -> Option<Script> {
         scripts.find_map(|script| commands(script).iter().find_map(|words| Script::read(words)))
     }
@@ -78,7 +78,7 @@ impl Script {
         call.args(&self.options)
     }
 
-    /// Adds where all tests are. Patterns that a shell would have replaced by files are left to one.
+    /// Adds the paths of all tests. Patterns that a shell would expand are passed to a shell.
     pub(super) fn with_paths(&self, call: Call) -> Call {
         let is_pattern = |word: &&Word| !word.quoted && word.text.contains(['*', '?', '[', '{']);
         let (patterns, plain): (Vec<&Word>, Vec<&Word>) = self.paths.iter().partition(is_pattern);
@@ -92,12 +92,13 @@ impl Script {
     }
 }
 
-/// Whether a shell does nothing with it but look for files.
+/// Whether a shell only expands it to file names.
 fn is_harmless(pattern: &str) -> bool {
     pattern.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-./*?[]{},@+".contains(letter))
 }
 
-/// The commands of a script, each as its words; enough of a shell's grammar for what is written into `package.json`.
+/// Splits a script into commands and words. Supports enough shell grammar for typical
+/// `package.json` scripts.
 fn commands(script: &str) -> Vec<Vec<Word>> {
     let mut commands = vec![Vec::new()];
     let mut word: Option<Word> = None;
@@ -129,16 +130,23 @@ mod tests {
     #[track_caller]
     fn gives(script: &str, expected: &str) {
         let call = Call::new(["node"]);
-        let words = Script::of([script].into_iter()).map(|script| script.with_paths(script.with_options(call)).words);
+        let words = Script::of([script].into_iter())
+            .map(|script| script.with_paths(script.with_options(call)).words);
         assert_eq!(words.map(|words| words.join(" ")).unwrap_or_default(), expected, "{script}");
     }
 
     #[test]
-    fn options_and_places_of_a_script_are_kept() {
+    fn keeps_options_and_paths_of_a_script() {
         gives("node --test", "node");
         gives("npm run build && node --test dist/test > out.txt", "node dist/test");
-        gives("NODE_ENV=test c8 node --import tsx --test --test-reporter spec src", "node --import tsx src");
-        gives("node --test --test-only --watch --experimental-test-coverage --test-coverage-lines=90", "node");
+        gives(
+            "NODE_ENV=test c8 node --import tsx --test --test-reporter spec src",
+            "node --import tsx src",
+        );
+        gives(
+            "node --test --test-only --watch --experimental-test-coverage --test-coverage-lines=90",
+            "node",
+        );
         gives("node --test 'src/**/*.spec.js' \"a b.js\"", "node src/**/*.spec.js a b.js");
         gives("node --test test/*.js a.js", "sh -c exec \"$0\" \"$@\" test/*.js node a.js");
         gives("node --test test/$NAME*.js", "node test/$NAME*.js");

@@ -1,4 +1,4 @@
-//! Rows over captured streams of pytest: what was collected, what ran, what it amounts to.
+//! Tests for pytest: captured streams, statuses and invocation.
 
 use serde_json::json;
 
@@ -10,12 +10,16 @@ use crate::report::LoadErrorKind;
 const FINISH: &str = r#"{"event":"finish","exitstatus":0}"#;
 
 fn read(stream: &[u8], exit: Exit) -> Report {
-    parse(&Captured { exit, reports: vec![(python::STREAM.to_owned(), stream.to_vec())], ..Captured::default() })
+    parse(&Captured {
+        exit,
+        reports: vec![(python::STREAM.to_owned(), stream.to_vec())],
+        ..Captured::default()
+    })
 }
 
 #[test]
-fn captured_runs_are_read_as_a_person_would() {
-    // A strict expectation that was not met is no exception.
+fn parses_captured_runs() {
+    // A strict xfail that passed has no exception.
     Check::new("pytest-stream", parse).skips(&[("skipped", "exception")]).run();
 }
 
@@ -26,14 +30,16 @@ fn junk_is_a_crash() {
     }
 }
 
-/// Rows are phases `when outcome [exception]`; `xfail` makes the outcome an expected failure's.
+/// Each row is a phase `when outcome [exception]`; `xfail` marks the outcome as an expected
+/// failure.
 #[track_caller]
 fn check(phases: &[(&str, &str, Option<&str>)], expected: Status) {
-    let mut stream = String::from("{\"event\":\"test-start\",\"id\":\"t.py::a\",\"file\":\"t.py\",\"line\":1}\n");
+    let mut stream = String::from(
+        "{\"event\":\"test-start\",\"id\":\"t.py::a\",\"file\":\"t.py\",\"line\":1}\n",
+    );
     for (when, outcome, exception) in phases {
         let exception = exception.map(|class| json!([class, "Exception"]));
-        let phase =
-            json!({"event": "phase", "id": "t.py::a", "when": when, "outcome": outcome, "exception": exception});
+        let phase = json!({"event": "phase", "id": "t.py::a", "when": when, "outcome": outcome, "exception": exception});
         stream.push_str(&format!("{phase}\n"));
     }
     let report = read(format!("{stream}{FINISH}\n").as_bytes(), Exit::Code(0));
@@ -56,27 +62,32 @@ fn phases_add_up_to_a_status() {
 #[test]
 fn a_failed_subtest_sticks_and_a_skipped_one_does_not() {
     let down = ("teardown", "passed", None);
-    check(&[("call", "failed", Some("AssertionError")), ("call", "passed", None), down], Status::Failed);
+    check(
+        &[("call", "failed", Some("AssertionError")), ("call", "passed", None), down],
+        Status::Failed,
+    );
     check(&[("call", "skipped", Some("Skipped")), ("call", "passed", None), down], Status::Passed);
 }
 
 #[test]
-fn one_line_is_enough_for_a_test_that_passed() {
+fn one_event_is_enough_for_a_passed_test() {
     let start = r#"{"event":"test-start","id":"t.py::a","file":"t.py","line":4}"#;
-    let failed =
-        r#"{"event":"phase","id":"t.py::a","when":"call","outcome":"failed","exception":["AssertionError"],"line":5}"#;
+    let failed = r#"{"event":"phase","id":"t.py::a","when":"call","outcome":"failed","exception":["AssertionError"],"line":5}"#;
     let passed = r#"{"event":"passed","id":"t.py::a","seconds":0.002}"#;
     let stream = |lines: &[&str]| read(lines.join("\n").as_bytes(), Exit::Code(0)).tests.remove(0);
     let test = stream(&[start, passed, FINISH]);
     assert_eq!((test.status, test.line, test.duration_ms), (Status::Passed, Some(4), Some(2.0)));
-    // Of a failed subtest, then its parent.
+    // A failed subtest, then its parent.
     assert_eq!(stream(&[start, failed, passed, FINISH]).status, Status::Failed);
     assert_eq!(stream(&[start, FINISH]).status, Status::Crashed);
 }
 
 #[test]
-fn a_test_that_passed_only_when_run_again_is_flaky() {
-    check(&[("call", "rerun", None), ("call", "passed", None), ("teardown", "passed", None)], Status::Flaky);
+fn a_test_that_passes_only_on_rerun_is_flaky() {
+    check(
+        &[("call", "rerun", None), ("call", "passed", None), ("teardown", "passed", None)],
+        Status::Flaky,
+    );
 }
 
 #[track_caller]
@@ -87,7 +98,7 @@ fn load_kind(chain: &[&str], expected: LoadErrorKind) {
 }
 
 #[test]
-fn the_cause_of_a_load_error_may_be_anywhere_in_the_chain() {
+fn finds_the_cause_of_a_load_error_anywhere_in_the_chain() {
     load_kind(&["CollectError", "ModuleNotFoundError"], LoadErrorKind::MissingSymbol);
     load_kind(&["RuntimeError", "ImportError", "KeyError"], LoadErrorKind::MissingSymbol);
     load_kind(&["AttributeError"], LoadErrorKind::MissingSymbol);
@@ -99,7 +110,8 @@ fn the_cause_of_a_load_error_may_be_anywhere_in_the_chain() {
 
 #[test]
 fn a_file_that_skips_itself_is_shown_as_skipped() {
-    let stream = format!("{{\"event\":\"collect\",\"id\":\"t.py\",\"outcome\":\"skipped\"}}\n{FINISH}\n");
+    let stream =
+        format!("{{\"event\":\"collect\",\"id\":\"t.py\",\"outcome\":\"skipped\"}}\n{FINISH}\n");
     let report = read(stream.as_bytes(), Exit::Code(5));
     assert_eq!((report.outcome, report.counts().skipped), (Outcome::Skipped, 1));
 }
@@ -107,24 +119,55 @@ fn a_file_that_skips_itself_is_shown_as_skipped() {
 #[track_caller]
 fn invokes(tools: &[&str], files: &[&str], selection: &Selection, expected: &str) {
     let tools = tools.iter().map(|tool| ((*tool).to_owned(), format!("/bin/{tool}"))).collect();
-    let folder = Folder { files: files.iter().map(|file| (*file).to_owned()).collect(), ..Folder::default() };
-    let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools, ..Facts::default() };
+    let folder = Folder {
+        files: files.iter().map(|file| (*file).to_owned()).collect(),
+        ..Folder::default()
+    };
+    let facts = Facts {
+        folder,
+        root: "/p".to_owned(),
+        scratch: "/s".to_owned(),
+        tools,
+        ..Facts::default()
+    };
     assert_eq!(invoke(&facts, selection).unwrap().call.words.join(" "), expected);
 }
 
 #[test]
-fn the_interpreter_is_the_projects_own_if_it_has_one() {
+fn prefers_the_project_interpreter() {
     let rest = "-m pytest -p redgreen_pytest --continue-on-collection-errors --maxfail=0 -o cache_dir=/s/pytest-cache --rootdir=/p";
     let all = &Selection::All;
-    invokes(&["python3", ".venv/bin/python"], &["uv.lock"], all, &format!("/bin/.venv/bin/python {rest}"));
+    invokes(
+        &["python3", ".venv/bin/python"],
+        &["uv.lock"],
+        all,
+        &format!("/bin/.venv/bin/python {rest}"),
+    );
     invokes(&["python3", "uv"], &["uv.lock"], all, &format!("/bin/uv run python {rest}"));
-    invokes(&["python3", "poetry"], &["poetry.lock"], all, &format!("/bin/poetry run python {rest}"));
+    invokes(
+        &["python3", "poetry"],
+        &["poetry.lock"],
+        all,
+        &format!("/bin/poetry run python {rest}"),
+    );
     invokes(&["python3", "uv"], &[], all, &format!("/bin/python3 {rest}"));
-    invokes(&["python"], &[], &Selection::One("t.py::a[1 2]".to_owned()), &format!("/bin/python {rest} t.py::a[1 2]"));
-    invokes(&["python"], &[], &Selection::Files(vec!["t.py".to_owned()]), &format!("/bin/python {rest} t.py"));
+    invokes(
+        &["python"],
+        &[],
+        &Selection::One("t.py::a[1 2]".to_owned()),
+        &format!("/bin/python {rest} t.py::a[1 2]"),
+    );
+    invokes(
+        &["python"],
+        &[],
+        &Selection::Files(vec!["t.py".to_owned()]),
+        &format!("/bin/python {rest} t.py"),
+    );
     invokes(&["python"], &[], &Selection::List, &format!("/bin/python {rest} --collect-only -q"));
     let missing = invoke(&Facts::default(), all).unwrap_err();
-    assert!(matches!(missing, Unable::Missing(missing) if missing.what == "no python found to run pytest with"));
+    assert!(
+        matches!(missing, Unable::Missing(missing) if missing.what == "no python found to run pytest")
+    );
 }
 
 #[test]
@@ -132,6 +175,8 @@ fn coverage_wraps_the_run_and_is_converted_afterwards() {
     let tools = vec![("python3".to_owned(), "python3".to_owned())];
     let facts = Facts { scratch: "/s".to_owned(), tools, ..Facts::default() };
     let invocation = invoke(&facts, &Selection::Coverage).unwrap();
-    assert!(invocation.call.words.starts_with(&["python3", "-m", "coverage", "run"].map(str::to_owned)));
+    assert!(
+        invocation.call.words.starts_with(&["python3", "-m", "coverage", "run"].map(str::to_owned))
+    );
     assert_eq!(invocation.after[0].call.words.last().unwrap(), "/s/coverage.lcov");
 }

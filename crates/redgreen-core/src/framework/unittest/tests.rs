@@ -1,19 +1,28 @@
-//! Rows over captured streams of unittest, and how it is started.
+//! Tests for unittest: captured streams and invocation.
 
 use super::*;
 use crate::framework::invoke::Stale;
 use crate::framework::samples::Check;
 
 #[test]
-fn captured_runs_are_read_as_a_person_would() {
+fn parses_captured_runs() {
     Check::new("unittest-stream", parse).run();
 }
 
 #[track_caller]
 fn invokes(files: &[&str], selection: &Selection, expected: &str) {
     let tools = vec![("python3".to_owned(), "python3".to_owned())];
-    let folder = Folder { files: files.iter().map(|file| (*file).to_owned()).collect(), ..Folder::default() };
-    let facts = Facts { folder, root: "/p".to_owned(), scratch: "/s".to_owned(), tools, ..Facts::default() };
+    let folder = Folder {
+        files: files.iter().map(|file| (*file).to_owned()).collect(),
+        ..Folder::default()
+    };
+    let facts = Facts {
+        folder,
+        root: "/p".to_owned(),
+        scratch: "/s".to_owned(),
+        tools,
+        ..Facts::default()
+    };
     let invocation = invoke(&facts, selection).unwrap();
     assert_eq!(invocation.call.words.join(" "), format!("python3 {expected}"));
     assert_eq!(invocation.stale, [Stale::Bytecode("**/__pycache__/*.pyc")]);
@@ -21,16 +30,24 @@ fn invokes(files: &[&str], selection: &Selection, expected: &str) {
 }
 
 #[test]
-fn folders_that_are_no_package_are_starts_of_their_own() {
+fn folders_without_init_are_separate_starts() {
     invokes(&["test_a.py"], &Selection::All, "-m redgreen_unittest --start .");
     invokes(&["tests/test_a.py"], &Selection::All, "-m redgreen_unittest --start . --start tests");
     invokes(&["tests/a_test.py"], &Selection::All, "-m redgreen_unittest --start . --start tests");
-    invokes(&["tests/__init__.py", "tests/test_a.py"], &Selection::List, "-m redgreen_unittest --start . --list");
+    invokes(
+        &["tests/__init__.py", "tests/test_a.py"],
+        &Selection::List,
+        "-m redgreen_unittest --start . --list",
+    );
 }
 
 #[test]
-fn files_and_tests_are_chosen_by_name() {
-    invokes(&[], &Selection::Files(vec!["tests/test_a.py".to_owned()]), "-m redgreen_unittest --start . tests.test_a");
+fn selects_files_and_tests_by_name() {
+    invokes(
+        &[],
+        &Selection::Files(vec!["tests/test_a.py".to_owned()]),
+        "-m redgreen_unittest --start . tests.test_a",
+    );
     let file = Selection::Files(vec!["tests/test_a.py".to_owned()]);
     invokes(&["tests/test_a.py"], &file, "-m redgreen_unittest --start . --start tests test_a");
     invokes(

@@ -1,4 +1,4 @@
-//! A report to look things up in.
+//! A report with an index.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -6,7 +6,7 @@ use std::ops::Deref;
 use crate::framework;
 use crate::report::{Report, Status, Test};
 
-/// A report whose tests are found by id without a walk through all of them.
+/// A report that finds tests by id without searching all of them.
 pub(super) struct Seen<'a> {
     pub(super) report: &'a Report,
     by_id: HashMap<&'a str, &'a Test>,
@@ -21,19 +21,25 @@ impl<'a> Seen<'a> {
         self.by_id.get(id).copied()
     }
 
-    /// The subtests of a test of Go, which says nothing of its own once it has some.
+    /// The subtests of a Go test. A test with subtests has no result of its own.
     pub(super) fn subtests<'i>(&self, id: &'i str) -> impl Iterator<Item = &'a Test> + use<'a, 'i> {
         let told = framework::identity(id);
         self.report.tests.iter().filter(move |test| told.runs(&test.identity()))
     }
 
-    /// What became of a test, also where it has subtests by now: it fails with any of them, and passes with one that does.
+    /// The result of a test, even if it now has subtests: it fails if one of them fails, and passes
+    /// if one passes.
     pub(super) fn result(&self, id: &str) -> Option<&'a Test> {
         let below = || {
-            let (failing, passed) =
-                (|test: &&Test| test.status.is_failure(), |test: &&Test| test.status == Status::Passed);
+            let (failing, passed) = (
+                |test: &&Test| test.status.is_failure(),
+                |test: &&Test| test.status == Status::Passed,
+            );
             let mut all = self.subtests(id);
-            self.subtests(id).find(failing).or_else(|| self.subtests(id).find(passed)).or_else(|| all.next())
+            self.subtests(id)
+                .find(failing)
+                .or_else(|| self.subtests(id).find(passed))
+                .or_else(|| all.next())
         };
         self.test(id).or_else(below)
     }

@@ -1,24 +1,31 @@
 //! Rows for every code: what the suite showed before and after, and the ruling.
 //!
-//! A report is a line of words. `+a` passes, `-a` fails (`-a:KeyError` with that exception), `!a` errors, `?a` is
-//! skipped, `xa` fails as expected, `Xa` should and does not, `~a` is flaky, `%a` crashed (`%demo.TestA:panic` by a panic
-//! of Go's). `load:FILE`, `syntax:FILE` and `broken:FILE` could not be loaded (a missing name, bad syntax, anything else).
-//! `exit=N`, `cut` (the run did not finish), `hung` (our limit) and `unstarted` say how it ended; otherwise as an honest
-//! runner would. A name without `::` is a test of `tests/test_a.py`; a pytest name has its file in front, and a cargo name
-//! (`roman::…`, `roman/…`) has no known file.
+//! A report is a line of words. `+a` passes, `-a` fails (`-a:KeyError` with that exception), `!a`
+//! errors, `?a` is skipped, `xa` fails as expected, `Xa` should and does not, `~a` is flaky, `%a`
+//! crashed (`%demo.TestA:panic` by a panic of Go's). `load:FILE`, `syntax:FILE` and `broken:FILE`
+//! could not be loaded (a missing name, bad syntax, anything else). `exit=N`, `cut` (the run did
+//! not finish), `hung` (our limit) and `unstarted` say how it ended; otherwise as an honest runner
+//! would. A name without `::` is a test of `tests/test_a.py`; a pytest name has its file in front,
+//! and a cargo name (`roman::…`, `roman/…`) has no known file.
 //!
-//! A change is a line of words as well: `test+FILE` adds, `test~FILE` changes and `test-FILE` deletes a test file;
-//! `impl`, `mixed`, `stub`, `config`, `manifest` and `module` are the other classes.
+//! A change is a line of words as well: `test+FILE` adds, `test~FILE` changes and `test-FILE`
+//! deletes a test file; `impl`, `mixed`, `stub`, `config`, `manifest` and `module` are the other
+//! classes.
 
 mod go;
+mod honest;
+mod refused;
 mod stopped;
 
+use super::hidden::hidden_by;
 use super::*;
 use crate::framework::captured::Captured;
 use crate::framework::command::Command;
 use crate::report::Stage;
 use crate::verdict::VOCABULARY;
 use JudgedPhase::{Green, Red, Refactor};
+use honest::HONEST;
+use refused::REFUSED;
 
 fn report(words: &str) -> Report {
     let mut report = Report {
@@ -61,7 +68,8 @@ fn report(words: &str) -> Report {
             report.tests.push(test(word));
         }
     }
-    let red = !report.load_errors.is_empty() || report.tests.iter().any(|test| test.status.is_failure());
+    let red =
+        !report.load_errors.is_empty() || report.tests.iter().any(|test| test.status.is_failure());
     report.exit = exit.unwrap_or(Exit::Code(i32::from(red)));
     report.conclude();
     report
@@ -81,13 +89,19 @@ fn test(word: &str) -> Test {
         "o" => Status::TimedOut,
         other => panic!("no such mark: {other} in {word}"),
     };
-    let (name, exception) =
-        match name.rsplit_once(':').filter(|(_, class)| class.ends_with("Error") || *class == "panic") {
-            Some((name, class)) => (name, Some(class.to_owned())),
-            None => (name, None),
-        };
+    let (name, exception) = match name
+        .rsplit_once(':')
+        .filter(|(_, class)| class.ends_with("Error") || *class == "panic")
+    {
+        Some((name, class)) => (name, Some(class.to_owned())),
+        None => (name, None),
+    };
     let go = name.contains(".Test");
-    let id = if name.contains("::") || go { name.to_owned() } else { format!("tests/test_a.py::{name}") };
+    let id = if name.contains("::") || go {
+        name.to_owned()
+    } else {
+        format!("tests/test_a.py::{name}")
+    };
     let home = id.split_once("::").map_or("", |(home, _)| home);
     let file = (home.ends_with(".py") || home.ends_with(".rb")).then(|| home.to_owned());
     Test { file, exception, ..Test::new(id, status) }
@@ -130,7 +144,8 @@ fn ruled(phase: JudgedPhase, changed: &str, before: &str, after: &str) -> Verdic
         Some((base, red)) => {
             let (base, (how, red)) = (report(base), red.split_once("=>").unwrap());
             let (how, red) = (change(how), report(red));
-            let verdict = judge(Red, Evidence { change: &how, before: &base, after: &red, targets: &[] });
+            let verdict =
+                judge(Red, Evidence { change: &how, before: &base, after: &red, targets: &[] });
             assert_eq!(verdict.decision, Decision::Accepted, "{verdict:?}");
             (carry(&base, &red), verdict.targets)
         }
@@ -160,8 +175,9 @@ fn check(rows: &[Row]) {
         .filter_map(|Row(phase, changed, before, after, expected)| {
             let verdict = ruled(*phase, changed, before, after);
             let told = told(&verdict);
-            (told != *expected)
-                .then(|| format!("{phase} [{changed}] [{before}] -> [{after}]\n  {told}, not {expected}"))
+            (told != *expected).then(|| {
+                format!("{phase} [{changed}] [{before}] -> [{after}]\n  {told}, not {expected}")
+            })
         })
         .collect();
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
@@ -169,323 +185,6 @@ fn check(rows: &[Row]) {
 
 const NEW_PY: &str = "test+tests/test_n.py";
 const OLD_PY: &str = "test~tests/test_a.py";
-
-const HONEST: &[Row] = &[
-    Row(Red, OLD_PY, "+a +b", "+a +b -n", "accepted red.assertion"),
-    Row(Red, OLD_PY, "+a", "+a !n:NameError", "accepted red.missing_symbol"),
-    Row(Red, OLD_PY, "+a", "+a !n:NotImplementedError", "accepted red.not_implemented"),
-    Row(Red, OLD_PY, "+a", "+a !n:KeyError", "accepted red.error"),
-    // A runner that loads nothing hides its own tests, and not those of another language.
-    Row(Red, "test+b_spec.rb", "+a +a_spec.rb::a", "+a load:b_spec.rb", "accepted red.missing_symbol"),
-    Row(Red, "test+b_spec.rb", "+a +a_spec.rb::a", "+a_spec.rb::a load:b_spec.rb", "refused red.tests_vanished"),
-    Row(
-        Red,
-        "test+b_spec.rb",
-        "+a_spec.rb::a +c_spec.rb::c",
-        "+c_spec.rb::c load:b_spec.rb",
-        "refused red.tests_vanished",
-    ),
-    // A missing module in a new test file hides nothing else; in an old one, its old tests.
-    Row(Red, NEW_PY, "+a", "+a load:tests/test_n.py", "accepted red.missing_symbol"),
-    Row(
-        Red,
-        OLD_PY,
-        "+a +tests/test_b.py::b",
-        "+tests/test_b.py::b load:tests/test_a.py",
-        "accepted red.missing_symbol",
-    ),
-    // A runner that stops at the first broken file.
-    Row(Red, NEW_PY, "+a +tests/test_b.py::b", "load:tests/test_n.py", "accepted red.missing_symbol"),
-    // Cargo: all tests of the target that does not compile are gone.
-    Row(
-        Red,
-        "mixed~src/lib.rs",
-        "+roman::tests::one +roman/tests/it::x",
-        "+roman/tests/it::x load:src/lib.rs",
-        "accepted red.missing_symbol",
-    ),
-    Row(
-        Red,
-        "mixed~src/lib.rs",
-        "+roman::tests::one +roman/tests/it::x",
-        "load:src/lib.rs",
-        "accepted red.missing_symbol",
-    ),
-    Row(
-        Red,
-        "test+tests/new.rs",
-        "+roman::tests::one +roman/tests/old::x",
-        "+roman::tests::one +roman/tests/old::x load:tests/new.rs",
-        "accepted red.missing_symbol",
-    ),
-    Row(
-        Red,
-        "test~tests/common/mod.rs",
-        "+roman::tests::one +roman/tests/old::x",
-        "+roman::tests::one load:tests/common/mod.rs",
-        "accepted red.missing_symbol",
-    ),
-    Row(
-        Red,
-        "test+tests/helper.rs test~tests/old.rs",
-        "+roman::tests::one +roman/tests/old::x",
-        "+roman::tests::one load:tests/helper.rs",
-        "accepted red.missing_symbol",
-    ),
-    // Several new tests, one of which passes already.
-    Row(Red, OLD_PY, "+a", "+a +m -n", "accepted red.assertion"),
-    Row(Red, OLD_PY, "+p[1]", "+p[1] -p[2]", "accepted red.assertion"),
-    // An old assertion was changed; a sleeping test was woken.
-    Row(Red, OLD_PY, "+a +b", "-a +b", "accepted red.assertion"),
-    Row(Red, "test~tests/it.rs", "+roman/tests/it::x", "-roman/tests/it::x", "accepted red.assertion"),
-    Row(Red, OLD_PY, "+a ?b", "+a -b", "accepted red.assertion"),
-    // What was wrong before is nobody's fault.
-    Row(Red, OLD_PY, "+a -b ?c xd load:tests/old.py", "+a -b ?c xd -n load:tests/old.py", "accepted red.assertion"),
-    Row(
-        Red,
-        "test+tests/data/x.json test~tests/test_a.py stub~calc.py manifest~Cargo.toml",
-        "+a",
-        "+a -n",
-        "accepted red.assertion",
-    ),
-    Row(Red, NEW_PY, "exit=5", "-tests/test_n.py::n", "accepted red.assertion"),
-    Row(Green, "impl~calc.py", "+a => test~tests/test_a.py => +a -n", "+a +n", "accepted green.passes"),
-    Row(
-        Green,
-        "impl~calc.py test+tests/test_m.py",
-        "+a => test~tests/test_a.py => +a -n",
-        "+a +n +tests/test_m.py::m",
-        "accepted green.passes",
-    ),
-    Row(
-        Green,
-        "impl+calc.py",
-        "+a => test+tests/test_n.py => +a load:tests/test_n.py",
-        "+a +tests/test_n.py::n",
-        "accepted green.passes",
-    ),
-    Row(
-        Green,
-        "impl~calc.py",
-        "+a +b => test~tests/test_a.py => load:tests/test_a.py",
-        "+a +b",
-        "accepted green.passes",
-    ),
-    Row(
-        Green,
-        "mixed~src/lib.rs",
-        "+roman::tests::one => mixed~src/lib.rs => load:src/lib.rs",
-        "+roman::tests::one +roman::tests::two",
-        "accepted green.passes",
-    ),
-    Row(
-        Green,
-        "impl~calc.py",
-        "+a -b ?c xd load:tests/old.py => test~tests/test_a.py => +a -b ?c xd -n load:tests/old.py",
-        "+a -b ?c xd +n load:tests/old.py",
-        "accepted green.passes",
-    ),
-    Row(
-        Green,
-        "impl~calc.py",
-        "load:tests/old.py => test+tests/test_n.py => load:tests/old.py load:tests/test_n.py",
-        "+tests/test_n.py::n load:tests/old.py",
-        "accepted green.passes",
-    ),
-    Row(
-        Green,
-        "impl~calc.py",
-        "exit=5 => test+tests/test_n.py => -tests/test_n.py::n",
-        "+tests/test_n.py::n",
-        "accepted green.passes",
-    ),
-    Row(Green, "impl~calc.py", "+a exit=1 => test~tests/test_a.py => +a -n", "+a +n exit=1", "accepted green.passes"),
-    Row(Green, "impl~calc.py", "+a xs => test~tests/test_a.py => +a xs -n", "+a -s +n", "accepted green.passes"),
-    // A panic of a new test ends all that Go runs with it.
-    Row(Red, "test+b_test.go", "+demo.TestA", "%demo.TestB:panic", "accepted red.error"),
-    Row(
-        Green,
-        "impl~a.go",
-        "+demo.TestA => test+b_test.go => %demo.TestB:panic",
-        "+demo.TestA +demo.TestB",
-        "accepted green.passes",
-    ),
-    Row(Refactor, "", "+a", "-a", "accepted refactor.nothing"),
-    Row(Refactor, "impl~calc.py test~tests/test_a.py", "+a -b ?c xd", "+a -b ?c xd +e", "accepted refactor.kept"),
-];
-
-const REFUSED: &[Row] = &[
-    Row(Red, OLD_PY, "+a", "+a +n", "refused red.passes"),
-    Row(Red, "", "+a", "+a", "refused red.no_tests"),
-    Row(Red, OLD_PY, "+a -b", "+a -b", "refused red.no_tests"),
-    Row(Red, NEW_PY, "exit=5", "exit=5", "refused red.no_tests"),
-    Row(Red, OLD_PY, "+a", "+a ?n", "refused red.skipped"),
-    Row(Red, OLD_PY, "+a", "+a xn", "refused red.skipped"),
-    Row(Red, OLD_PY, "+a", "+a ~n", "refused red.passes"),
-    Row(Red, OLD_PY, "+a", "syntax:tests/test_a.py", "refused red.syntax"),
-    Row(Red, NEW_PY, "+a", "+a broken:tests/test_n.py", "refused red.does_not_load"),
-    Row(Red, OLD_PY, "+a", "+a hung", "refused red.timed_out"),
-    Row(Red, OLD_PY, "+a", "+a on", "refused red.timed_out"),
-    Row(Red, OLD_PY, "+a", "+a %n exit=0 cut", "refused red.crashed"),
-    Row(Red, OLD_PY, "+a", "+a -n exit=0", "refused red.crashed"),
-    // A panic in another package or in an old test, and another end than a panic, excuse nothing.
-    Row(Red, "test+b_test.go", "+demo/sub.TestA", "%demo.TestB:panic", "refused red.tests_vanished"),
-    Row(Red, "test+b_test.go", "+demo.TestA", "%demo.TestA:panic", "refused red.others_fail red.crashed"),
-    Row(Red, "test+b_test.go", "+demo.TestA", "%demo.TestB", "refused red.tests_vanished red.crashed"),
-    Row(Red, "test+b_test.go", "+demo.TestA", "%demo.TestB:panic cut", "refused red.tests_vanished red.crashed"),
-    Row(
-        Green,
-        "impl~a.go",
-        "+demo.TestA => test+b_test.go => %demo.TestB:panic",
-        "+demo.TestB",
-        "refused green.tests_vanished",
-    ),
-    Row(Red, NEW_PY, "+a", "-a -tests/test_n.py::n", "refused red.others_fail"),
-    Row(Red, NEW_PY, "+a", "?a -tests/test_n.py::n", "refused red.others_fail"),
-    Row(Red, OLD_PY, "+a", "xa -n", "refused red.others_fail"),
-    Row(Red, NEW_PY, "+a", "Xa -tests/test_n.py::n", "refused red.others_fail"),
-    Row(Red, NEW_PY, "?a", "-a -tests/test_n.py::n", "refused red.others_fail"),
-    Row(Red, OLD_PY, "+a +b", "+b -n", "refused red.tests_vanished"),
-    Row(Red, NEW_PY, "+a +b", "+b load:tests/test_n.py", "refused red.tests_vanished"),
-    Row(
-        Red,
-        "test+tests/new.rs",
-        "+roman::tests::one +roman/tests/old::x",
-        "+roman::tests::one load:tests/new.rs",
-        "refused red.tests_vanished",
-    ),
-    Row(
-        Red,
-        "test+tests/new.rs",
-        "+roman::tests::one +roman/tests/old::x",
-        "+roman/tests/old::x load:tests/new.rs",
-        "refused red.tests_vanished",
-    ),
-    Row(Red, "impl~calc.py test~tests/test_a.py", "+a", "+a -n", "refused red.touches_implementation"),
-    Row(Red, "module+vendor", "+a", "+a -n", "refused change.submodule"),
-    Row(Red, OLD_PY, "+a", "usage exit=4", "undecided runner.broken"),
-    Row(Green, "", "+a", "unstarted", "undecided runner.broken"),
-    Row(Red, "test+tests/new.cpp", "+a", "unstarted load:tests/new.cpp", "accepted red.missing_symbol"),
-    Row(Green, "impl~add.h", "+a", "unstarted syntax:add.h", "refused green.does_not_compile"),
-    Row(Green, "impl~calc.py", "+a => test~tests/test_a.py => +a -n", "+a -n", "refused green.still_failing"),
-    Row(Green, "impl~calc.py", "+a => test~tests/test_a.py => +a -n", "+a ~n", "refused green.still_failing"),
-    Row(Green, "impl~calc.py", "+a => test~tests/test_a.py => +a -n", "+a +n -m", "refused green.still_failing"),
-    Row(Green, "impl~calc.py", "+a => test~tests/test_a.py => +a -n", "+a ?n", "refused green.newly_skipped"),
-    Row(Green, "impl~calc.py", "+a => test~tests/test_a.py => +a -n", "?a +n", "refused green.newly_skipped"),
-    Row(Green, "impl~calc.py", "+a => test~tests/test_a.py => +a -n", "xa +n", "refused green.newly_skipped"),
-    Row(
-        Green,
-        "impl~calc.py",
-        "+a => test+tests/test_n.py => +a load:tests/test_n.py",
-        "+a ?tests/test_n.py::n",
-        "refused green.newly_skipped",
-    ),
-    Row(Green, "impl~calc.py", "+a => test~tests/test_a.py => +a -n", "-a +n", "refused green.regression"),
-    Row(Green, "impl~calc.py", "+a ?b => test~tests/test_a.py => +a ?b -n", "+a -b +n", "refused green.regression"),
-    Row(Green, OLD_PY, "+a => test~tests/test_a.py => +a -n", "+a +n", "refused green.tests_changed"),
-    Row(Green, "test-tests/test_a.py", "+a => test~tests/test_a.py => +a -n", "+a +n", "refused green.tests_changed"),
-    Row(Green, "config~pytest.ini", "+a => test~tests/test_a.py => +a -n", "+a +n", "refused green.config_changed"),
-    Row(Green, "module+vendor", "+a => test~tests/test_a.py => +a -n", "+a +n", "refused change.submodule"),
-    Row(Green, "impl~calc.py", "+a => test~tests/test_a.py => +a -n", "+a", "refused green.tests_vanished"),
-    Row(Green, "impl~calc.py", "+a => test~tests/test_a.py => +a -n", "+n", "refused green.tests_vanished"),
-    Row(
-        Green,
-        "impl~calc.py",
-        "+a => test+tests/test_n.py => +a load:tests/test_n.py",
-        "+a",
-        "refused green.tests_vanished",
-    ),
-    Row(
-        Green,
-        "mixed~src/lib.rs",
-        "+roman::tests::one => mixed~src/lib.rs => load:src/lib.rs",
-        "+roman::tests::one",
-        "refused green.tests_vanished",
-    ),
-    // A load error that was always there explains nothing that is missing now.
-    Row(
-        Green,
-        "impl~calc.py",
-        "+a load:tests/old.py => test+tests/test_n.py => +a load:tests/old.py load:tests/test_n.py",
-        "+a load:tests/old.py",
-        "refused green.tests_vanished",
-    ),
-    Row(
-        Green,
-        "mixed~src/lib.rs",
-        "+roman::a +roman::b load:? => mixed~src/lib.rs => +roman::a +roman::b -roman::n load:?",
-        "+roman::a +roman::n load:?",
-        "refused green.tests_vanished",
-    ),
-    Row(
-        Green,
-        "impl~calc.py",
-        "+a => test+tests/test_n.py => +a load:tests/test_n.py",
-        "+a load:tests/test_n.py",
-        "refused green.does_not_compile",
-    ),
-    Row(
-        Green,
-        "impl~calc.py",
-        "+a +b => test~tests/test_a.py => +a +b -n",
-        "load:tests/test_a.py",
-        "refused green.does_not_compile green.tests_vanished",
-    ),
-    Row(
-        Green,
-        "impl~calc.py",
-        "+a +tests/test_b.py::b => test~tests/test_a.py => +a +tests/test_b.py::b -n",
-        "+a +n load:tests/test_c.py",
-        "refused green.does_not_compile green.tests_vanished",
-    ),
-    Row(Green, "impl~calc.py", "+a => test~tests/test_a.py => +a -n", "+a +n hung", "refused green.timed_out"),
-    Row(
-        Green,
-        "impl~calc.py",
-        "+a => test~tests/test_a.py => +a -n",
-        "+a +n cut exit=0",
-        "refused green.report_incomplete",
-    ),
-    Row(
-        Green,
-        "impl~calc.py",
-        "+a => test~tests/test_a.py => +a -n",
-        "+a +n exit=1",
-        "refused green.report_incomplete",
-    ),
-    Row(
-        Green,
-        "impl~calc.py",
-        "+a -b => test~tests/test_a.py => +a -b -n",
-        "+a -b +n exit=0",
-        "refused green.report_incomplete",
-    ),
-    Row(Green, "impl~calc.py", "+a", "+a", "refused green.nothing_red"),
-    Row(Green, "impl~calc.py", "", "", "refused green.nothing_red"),
-    Row(Green, "impl~calc.py", "+a -b", "+a -b", "refused green.nothing_red"),
-    Row(Green, "impl~calc.py mixed~calc.rs", "+a", "+a +n", "refused green.nothing_red"),
-    Row(Refactor, "impl~calc.py", "+a -b", "+a +b", "refused refactor.turns_green"),
-    Row(Refactor, "impl~calc.py", "+a load:tests/test_n.py", "+a +n", "refused refactor.turns_green"),
-    Row(
-        Refactor,
-        "impl~calc.py",
-        "+a => test+tests/test_n.py => +a load:tests/test_n.py",
-        "+a",
-        "refused refactor.turns_green",
-    ),
-    Row(Refactor, "impl~calc.py", "+a", "-a", "refused refactor.regression"),
-    Row(Refactor, "impl~calc.py", "+a", "+a -n", "refused refactor.regression"),
-    Row(Refactor, "impl~calc.py", "+a ?b", "+a -b", "refused refactor.regression"),
-    Row(Refactor, "impl~calc.py", "+a", "+a broken:tests/test_b.py", "refused refactor.regression"),
-    Row(Refactor, OLD_PY, "+a +b", "+a", "refused refactor.tests_vanished"),
-    Row(Refactor, OLD_PY, "+a +b", "+a ?b", "refused refactor.tests_vanished"),
-    Row(Refactor, OLD_PY, "+a +b", "+a xb", "refused refactor.tests_vanished"),
-    Row(Refactor, "config~pytest.ini", "+a", "+a", "refused refactor.config_changed"),
-    Row(Refactor, "module~vendor", "+a", "+a", "refused change.submodule"),
-    Row(Refactor, "impl~calc.py", "+a", "+a exit=0 cut", "refused refactor.report_incomplete"),
-    Row(Refactor, "impl~calc.py", "+a", "+a exit=1", "refused refactor.report_incomplete"),
-    Row(Refactor, "impl~calc.py", "+a -b", "+a -b exit=0", "refused refactor.report_incomplete"),
-];
 
 #[test]
 fn honest_work_is_accepted() {
@@ -522,10 +221,14 @@ const CONTROLS: &[Code] = &[
 
 #[test]
 fn the_rows_reach_every_code_a_judge_can_give() {
-    let told: Vec<&str> = HONEST.iter().chain(REFUSED).flat_map(|row| row.4.split_whitespace()).collect();
+    let told: Vec<&str> =
+        HONEST.iter().chain(REFUSED).flat_map(|row| row.4.split_whitespace()).collect();
     for meaning in VOCABULARY {
-        // The plan has its own judge; linters and the giving up are the state machine's; a range is asked for more.
-        let elsewhere = ["plan.", "environment.", "verify."].iter().any(|start| meaning.name.starts_with(start))
+        // The plan has its own judge; linters and the giving up are the state machine's; a range is
+        // asked for more.
+        let elsewhere = ["plan.", "environment.", "verify."]
+            .iter()
+            .any(|start| meaning.name.starts_with(start))
             || meaning.name.ends_with(".lint")
             || meaning.code == Code::RefactorGivenUp
             || CONTROLS.contains(&meaning.code);
@@ -546,7 +249,11 @@ fn what_may_be_built_upon_has_a_standing() {
         (Green, OLD_PY, red, "+a +b +m +n", None),
     ] {
         let standing = ruled(phase, changed, before, after).standing;
-        assert_eq!(standing.map(|standing| (standing.kept, standing.reached)), expected, "{phase} {changed} {after}");
+        assert_eq!(
+            standing.map(|standing| (standing.kept, standing.reached)),
+            expected,
+            "{phase} {changed} {after}"
+        );
     }
 }
 
@@ -557,10 +264,19 @@ fn red_says_what_green_owes() {
         (OLD_PY, "+a +b", "-a +b", "tests/test_a.py::a"),
         (NEW_PY, "+a", "+a load:tests/test_n.py", ""),
         (OLD_PY, "+a +tests/test_b.py::b", "load:tests/test_a.py", "tests/test_a.py::a"),
-        ("test~tests/it.rs", "+roman/tests/it::x +roman::y", "+roman::y load:tests/it.rs", "roman/tests/it::x"),
+        (
+            "test~tests/it.rs",
+            "+roman/tests/it::x +roman::y",
+            "+roman::y load:tests/it.rs",
+            "roman/tests/it::x",
+        ),
         ("mixed~src/lib.rs", "+roman::y", "load:src/lib.rs", ""),
     ] {
-        assert_eq!(ruled(Red, changed, before, after).targets.join(" "), targets, "{changed} {after}");
+        assert_eq!(
+            ruled(Red, changed, before, after).targets.join(" "),
+            targets,
+            "{changed} {after}"
+        );
     }
 }
 
@@ -570,7 +286,12 @@ fn a_broken_file_hides_its_own_tests_and_the_doubtful() {
         ("tests/test_x.py", "", "+tests/test_x.py::test_a[1-2]", true),
         ("tests/test_x.py", "", "+tests/test_xy.py::test_a", false),
         ("tests/new.rs", "test+tests/new.rs", "+roman/tests/new::one", true),
-        ("crates/roman/tests/new.rs", "test+crates/roman/tests/new.rs", "+roman/tests/new::one", true),
+        (
+            "crates/roman/tests/new.rs",
+            "test+crates/roman/tests/new.rs",
+            "+roman/tests/new::one",
+            true,
+        ),
         ("tests/new.rs", "test+tests/new.rs", "+roman/tests/renew::one", false),
         ("tests/new.rs", "test+tests/new.rs", "+roman/tests/old::one", false),
         ("tests/new.rs", "test+tests/new.rs", "+roman::tests::one", false),
@@ -582,13 +303,34 @@ fn a_broken_file_hides_its_own_tests_and_the_doubtful() {
     ] {
         let report = report(&format!("load:{broken}"));
         let errors: Vec<&LoadError> = report.load_errors.iter().collect();
-        assert_eq!(hidden_by(&errors, &change(changed), &test(test_word)), hidden, "{broken} {changed} {test_word}");
+        assert_eq!(
+            hidden_by(&errors, &change(changed), &test(test_word)),
+            hidden,
+            "{broken} {changed} {test_word}"
+        );
+    }
+}
+
+#[test]
+fn a_suite_that_never_loads_proves_nothing_unless_an_accepted_red_explains_it() {
+    let change = change("impl~calc.py");
+    let after = report("load:tests/test_n.py");
+    for (owed, code) in [(false, Code::RunnerBroken), (true, Code::RefactorKept)] {
+        let mut before = report("load:tests/test_n.py");
+        if owed {
+            before.owed = before.load_errors.clone();
+        }
+        let evidence = Evidence { change: &change, before: &before, after: &after, targets: &[] };
+        assert_eq!(judge(Refactor, evidence).reasons[0].code, code, "owed: {owed}");
     }
 }
 
 #[test]
 fn what_could_not_be_seen_is_carried_on() {
-    let carried = carry(&report("+a +b -c load:tests/old.py"), &report("+a load:tests/old.py load:tests/test_n.py"));
+    let carried = carry(
+        &report("+a +b -c load:tests/old.py"),
+        &report("+a load:tests/old.py load:tests/test_n.py"),
+    );
     let statuses: Vec<_> = carried.statuses().into_iter().collect();
     assert_eq!(
         statuses,
@@ -599,7 +341,11 @@ fn what_could_not_be_seen_is_carried_on() {
         ]
     );
     assert_eq!(carried.load_errors.len(), 1, "what the new test broke excuses nothing");
-    assert_eq!(carried.owed[0].file.as_deref(), Some("tests/test_n.py"), "and is told to who has to mend it");
+    assert_eq!(
+        carried.owed[0].file.as_deref(),
+        Some("tests/test_n.py"),
+        "and is told to who has to mend it"
+    );
     for (before, after, outcome) in [
         ("+a", "+a -n", Outcome::Passed),
         ("+a -b", "+a -b -n", Outcome::Failed),
@@ -617,15 +363,21 @@ fn a_great_suite_is_judged_in_one_go() {
         let old = (0..TESTS).map(|number| format!("{mark}t{number} "));
         old.chain((0..TESTS).map(|number| format!("{new}n{number} "))).collect()
     };
-    let (before, red, green) = (report(&words("+", "?")), report(&words("+", "-")), report(&words("+", "+")));
+    let (before, red, green) =
+        (report(&words("+", "?")), report(&words("+", "-")), report(&words("+", "+")));
     let tests = change(OLD_PY);
-    let verdict = judge(Red, Evidence { change: &tests, before: &before, after: &red, targets: &[] });
+    let verdict =
+        judge(Red, Evidence { change: &tests, before: &before, after: &red, targets: &[] });
     assert_eq!((verdict.targets.len(), verdict.reasons.len()), (TESTS, REASONS_MAX));
     let code = change("impl~calc.py");
     let before = carry(&before, &red);
-    let verdict = judge(Green, Evidence { change: &code, before: &before, after: &green, targets: &verdict.targets });
+    let verdict = judge(
+        Green,
+        Evidence { change: &code, before: &before, after: &green, targets: &verdict.targets },
+    );
     assert_eq!(told(&verdict), "accepted green.passes");
-    let verdict = judge(Refactor, Evidence { change: &code, before: &green, after: &red, targets: &[] });
+    let verdict =
+        judge(Refactor, Evidence { change: &code, before: &green, after: &red, targets: &[] });
     assert_eq!(verdict.reasons.len(), REASONS_MAX);
     assert!(verdict.reasons[REASONS_MAX - 1].sentence.ends_with("(and 19988 more)"));
 }
@@ -647,7 +399,8 @@ fn the_deciding_line_shows_what_was_compared() {
 #[test]
 fn an_exit_code_alone_rules_as_far_as_it_can_and_says_so() {
     let command = Command::new("make test", None, None).unwrap();
-    let ended = |code: i32| command.parse(&Captured { exit: Exit::Code(code), ..Captured::default() });
+    let ended =
+        |code: i32| command.parse(&Captured { exit: Exit::Code(code), ..Captured::default() });
     let id = ["exit code only: make test".to_owned()];
     for (phase, changed, before, after, targets, expected) in [
         (Red, NEW_PY, 0, 2, &[][..], "accepted red.error"),
@@ -661,9 +414,13 @@ fn an_exit_code_alone_rules_as_far_as_it_can_and_says_so() {
         (Refactor, "impl~calc.py", 0, 1, &[], "refused refactor.regression"),
     ] {
         let (change, before, after) = (change(changed), ended(before), ended(after));
-        let verdict = judge(phase, Evidence { change: &change, before: &before, after: &after, targets });
+        let verdict =
+            judge(phase, Evidence { change: &change, before: &before, after: &after, targets });
         assert_eq!(told(&verdict), expected, "{phase} {changed}");
-        assert!(verdict.reasons.iter().all(|reason| reason.sentence.contains("exit code only")), "{verdict:?}");
+        assert!(
+            verdict.reasons.iter().all(|reason| reason.sentence.contains("exit code only")),
+            "{verdict:?}"
+        );
     }
 }
 
@@ -682,7 +439,10 @@ fn a_subtest_that_passes_is_told_as_its_test() {
         (shown(&[("a.T.test_y", Status::Passed)]), "refused green.tests_vanished"),
         (shown(&[("a.T.test_x", Status::Skipped)]), "refused green.newly_skipped"),
     ] {
-        let verdict = judge(Green, Evidence { change: &change, before: &before, after: &after, targets: &targets });
+        let verdict = judge(
+            Green,
+            Evidence { change: &change, before: &before, after: &after, targets: &targets },
+        );
         assert_eq!(told(&verdict), expected);
     }
 }

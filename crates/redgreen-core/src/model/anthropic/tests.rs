@@ -1,4 +1,4 @@
-//! Anthropic's Messages: what is sent, and what is made of what comes.
+//! Tests for Anthropic's Messages API: encoding and decoding.
 
 use serde_json::json;
 
@@ -23,7 +23,7 @@ pub(in crate::model) const WHOLE: &[&str] = &[
 ];
 
 #[test]
-fn the_prefix_is_marked_for_the_cache_and_results_stand_before_words() {
+fn marks_the_prefix_for_caching_and_puts_results_before_text() {
     let cached = json!({"type": "ephemeral"});
     assert_eq!(
         encoded(Wire::Anthropic),
@@ -48,20 +48,28 @@ fn the_prefix_is_marked_for_the_cache_and_results_stand_before_words() {
 }
 
 #[test]
-fn an_answer_is_put_together_from_its_pieces() {
+fn assembles_an_answer_from_its_events() {
     assert_eq!(
         hear(Wire::Anthropic, WHOLE),
         r#"keep {"type":"thinking","thinking":"hm","signature":"sig"}; say "ok"; call t1 Read {"path":"a"}; ToolUse 10+5+3>20"#
     );
-    assert_eq!(hear(Wire::Anthropic, &WHOLE[..WHOLE.len() - 1]), "Network: the answer broke off");
+    assert_eq!(hear(Wire::Anthropic, &WHOLE[..WHOLE.len() - 1]), "Network: the answer ended early");
 }
 
 #[test]
-fn a_block_that_begins_again_and_again_is_one() {
-    let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
-    let piece = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"la"}}"#;
-    let end = [r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#, r#"{"type":"message_stop"}"#];
-    assert_eq!(hear(Wire::Anthropic, &[start, piece, start, piece, end[0], end[1]]), r#"say "lala"; End 0+0+0>0"#);
+fn a_repeated_start_event_continues_the_block() {
+    let start =
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+    let piece =
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"la"}}"#;
+    let end = [
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    assert_eq!(
+        hear(Wire::Anthropic, &[start, piece, start, piece, end[0], end[1]]),
+        r#"say "lala"; End 0+0+0>0"#
+    );
 }
 
 #[track_caller]
@@ -76,23 +84,29 @@ fn ending(delta: &str, expected: &str) {
 }
 
 #[test]
-fn every_reason_to_stop_has_a_meaning() {
+fn maps_every_stop_reason() {
     ending(r#"{"stop_reason":"tool_use"}"#, r#"call t Read {"a":1}; ToolUse 0+0+0>0"#);
     ending(r#"{"stop_reason":"end_turn"}"#, r#"call t Read {"a":1}; ToolUse 0+0+0>0"#);
     ending(r#"{"stop_reason":"pause_turn"}"#, r#"call t Read {"a":1}; Pause 0+0+0>0"#);
-    // A call that looks whole is not to be run in these.
-    ending(r#"{"stop_reason":"news"}"#, r#"call t Read "{\"a\":1}"; Other { word: "news" } 0+0+0>0"#);
+    // A call that looks complete must not run in these cases.
+    ending(
+        r#"{"stop_reason":"news"}"#,
+        r#"call t Read "{\"a\":1}"; Other { word: "news" } 0+0+0>0"#,
+    );
     ending(r#"{"stop_reason":"max_tokens"}"#, r#"call t Read "{\"a\":1}"; MaxTokens 0+0+0>0"#);
-    ending(r#"{"stop_reason":"model_context_window_exceeded"}"#, r#"call t Read "{\"a\":1}"; ContextFull 0+0+0>0"#);
+    ending(
+        r#"{"stop_reason":"model_context_window_exceeded"}"#,
+        r#"call t Read "{\"a\":1}"; ContextFull 0+0+0>0"#,
+    );
     ending(
         r#"{"stop_reason":"refusal","stop_details":{"category":"cyber","explanation":null}}"#,
         r#"call t Read "{\"a\":1}"; Refusal { why: "cyber" } 0+0+0>0"#,
     );
-    ending(r#"{"stop_reason":null}"#, "Server: the answer makes no sense: it does not say why it stopped");
+    ending(r#"{"stop_reason":null}"#, "Server: invalid answer: the stop reason is missing");
 }
 
 #[test]
-fn an_error_event_is_the_status_it_stands_for() {
+fn an_error_event_maps_to_its_error_kind() {
     for (kind, expected) in [
         ("overloaded_error", "Overloaded: x"),
         ("rate_limit_error", "RateLimit: x"),

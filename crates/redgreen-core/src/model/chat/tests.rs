@@ -1,4 +1,4 @@
-//! Chat Completions: what is sent, and what is made of what many servers send.
+//! Tests for Chat Completions: encoding, and decoding of many servers' answers.
 
 use serde_json::json;
 
@@ -18,7 +18,7 @@ pub(in crate::model) const WHOLE: &[&str] = &[
 ];
 
 #[test]
-fn results_are_messages_and_what_was_thought_goes_back() {
+fn results_are_messages_and_reasoning_is_sent_back() {
     assert_eq!(
         encoded(Wire::Chat),
         json!({
@@ -40,27 +40,29 @@ fn results_are_messages_and_what_was_thought_goes_back() {
 }
 
 #[test]
-fn an_answer_is_put_together_from_its_pieces() {
+fn assembles_an_answer_from_its_events() {
     let expected = r#"keep {"reasoning_content":"hm"}; say "ok"; call c1 Read {"path":"a"}; ToolUse 10+5+3>20"#;
     assert_eq!(hear(Wire::Chat, WHOLE), expected);
-    // The end mark is not everybody's custom; a reason to stop is.
+    // Not every server sends the end mark, but all send a stop reason.
     assert_eq!(hear(Wire::Chat, &WHOLE[..WHOLE.len() - 1]), expected);
-    assert_eq!(hear(Wire::Chat, &WHOLE[..6]), "Network: the answer broke off");
-    assert_eq!(hear(Wire::Chat, &["[DONE]"]), "Network: the answer broke off");
+    assert_eq!(hear(Wire::Chat, &WHOLE[..6]), "Network: the answer ended early");
+    assert_eq!(hear(Wire::Chat, &["[DONE]"]), "Network: the answer ended early");
 }
 
 #[track_caller]
 fn calling(pieces: &[&str], expected: &str) {
-    let events: Vec<String> =
-        pieces.iter().map(|piece| format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{piece}]}}}}]}}"#)).collect();
+    let events: Vec<String> = pieces
+        .iter()
+        .map(|piece| format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{piece}]}}}}]}}"#))
+        .collect();
     let mut events: Vec<&str> = events.iter().map(String::as_str).collect();
     events.push(r#"{"choices":[{"delta":{},"finish_reason":"stop"}]}"#);
     assert_eq!(hear(Wire::Chat, &events), format!("{expected}; ToolUse 0+0+0>0"));
 }
 
 #[test]
-fn calls_are_told_apart_however_a_server_marks_them() {
-    // Whole calls without an index, each with its id.
+fn separates_calls_of_all_servers() {
+    // Complete calls without an index, each with its id.
     calling(
         &[
             r#"{"id":"x","function":{"name":"A","arguments":"{}"}}"#,
@@ -68,7 +70,7 @@ fn calls_are_told_apart_however_a_server_marks_them() {
         ],
         r#"call x A {}; call y B {"k":1}"#,
     );
-    // All of them called the first.
+    // All calls have the same index.
     calling(
         &[
             r#"{"index":0,"id":"x","function":{"name":"A","arguments":"{}"}}"#,
@@ -85,7 +87,7 @@ fn calls_are_told_apart_however_a_server_marks_them() {
         ],
         r#"call redgreen_call_0 A {"k":1}; call redgreen_call_1 B {}"#,
     );
-    // Mixed up on the way.
+    // Interleaved pieces.
     calling(
         &[
             r#"{"index":0,"id":"x","function":{"name":"A","arguments":""}},{"index":1,"id":"y","function":{"name":"B"}}"#,
@@ -93,7 +95,7 @@ fn calls_are_told_apart_however_a_server_marks_them() {
         ],
         r#"call x A {"a":1}; call y B {"b":1}"#,
     );
-    // The id again in every piece.
+    // Every piece repeats the id.
     calling(
         &[
             r#"{"index":0,"id":"x","function":{"name":"A","arguments":"{\"k\""}}"#,
@@ -101,14 +103,20 @@ fn calls_are_told_apart_however_a_server_marks_them() {
         ],
         r#"call x A {"k":1}"#,
     );
-    // Arguments as an object, and words that are none.
-    calling(&[r#"{"id":"x","function":{"name":"A","arguments":{"k":[1]}}}"#], r#"call x A {"k":[1]}"#);
-    calling(&[r#"{"id":"x","function":{"name":"A","arguments":"path: a"}}"#], r#"call x A "path: a""#);
+    // Arguments as an object, and text that is not JSON.
+    calling(
+        &[r#"{"id":"x","function":{"name":"A","arguments":{"k":[1]}}}"#],
+        r#"call x A {"k":[1]}"#,
+    );
+    calling(
+        &[r#"{"id":"x","function":{"name":"A","arguments":"path: a"}}"#],
+        r#"call x A "path: a""#,
+    );
     calling(&[r#"{"id":"x","function":{"name":"A","arguments":"[1]"}}"#], r#"call x A "[1]""#);
 }
 
 #[test]
-fn every_reason_to_stop_has_a_meaning() {
+fn maps_every_stop_reason() {
     for (word, expected) in [
         ("stop", "End"),
         ("length", "MaxTokens"),
@@ -116,7 +124,8 @@ fn every_reason_to_stop_has_a_meaning() {
         ("content_filter", r#"Refusal { why: "stopped by the content filter" }"#),
         ("news", r#"Other { word: "news" }"#),
     ] {
-        let event = format!(r#"{{"choices":[{{"delta":{{"content":"x"}},"finish_reason":"{word}"}}]}}"#);
+        let event =
+            format!(r#"{{"choices":[{{"delta":{{"content":"x"}},"finish_reason":"{word}"}}]}}"#);
         assert_eq!(hear(Wire::Chat, &[&event]), format!(r#"say "x"; {expected} 0+0+0>0"#));
     }
     let refusal = r#"{"choices":[{"delta":{"refusal":"no"},"finish_reason":"stop"}]}"#;
@@ -124,7 +133,7 @@ fn every_reason_to_stop_has_a_meaning() {
 }
 
 #[test]
-fn what_others_do_differently_is_understood() {
+fn tolerates_deviations_of_other_servers() {
     let whole = r#"{"choices":[{"message":{"role":"assistant","content":"all at once"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"prompt_cache_hit_tokens":4}}"#;
     assert_eq!(hear(Wire::Chat, &[whole]), r#"say "all at once"; End 5+4+0>1"#);
     let error = r#"{"error":{"code":502,"message":"upstream"},"choices":[{"delta":{},"finish_reason":"error"}]}"#;
@@ -133,5 +142,8 @@ fn what_others_do_differently_is_understood() {
         r#"{"choices":[{"delta":{"reasoning":"hm","reasoning_details":[{"n":1}]}}]}"#,
         r#"{"choices":[{"delta":{"reasoning_details":[{"n":2}]},"finish_reason":"stop"}]}"#,
     ];
-    assert_eq!(hear(Wire::Chat, &details), r#"keep {"reasoning_details":[{"n":1},{"n":2}]}; End 0+0+0>0"#);
+    assert_eq!(
+        hear(Wire::Chat, &details),
+        r#"keep {"reasoning_details":[{"n":1},{"n":2}]}; End 0+0+0>0"#
+    );
 }

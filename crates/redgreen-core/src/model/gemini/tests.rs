@@ -1,4 +1,4 @@
-//! Google's generateContent: what is sent, and what is made of what comes.
+//! Tests for Google's generateContent API: encoding and decoding.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ pub(in crate::model) const WHOLE: &[&str] = &[
 ];
 
 #[test]
-fn results_go_back_by_name_and_by_the_id_the_server_gave() {
+fn results_have_the_name_and_the_server_id() {
     assert_eq!(
         encoded(Wire::Gemini),
         json!({
@@ -35,16 +35,16 @@ fn results_go_back_by_name_and_by_the_id_the_server_gave() {
 }
 
 #[test]
-fn an_answer_is_put_together_from_its_parts() {
+fn assembles_an_answer_from_its_parts() {
     assert_eq!(
         hear(Wire::Gemini, WHOLE),
         r#"keep {"text":"hm","thought":true}; say "ok"; keep {"text":"","thoughtSignature":"s1"}; call f1 Read {"path":"a"}; call redgreen_call_1 List {}; ToolUse 10+5+0>20"#
     );
-    assert_eq!(hear(Wire::Gemini, &WHOLE[..3]), "Network: the answer broke off");
+    assert_eq!(hear(Wire::Gemini, &WHOLE[..3]), "Network: the answer ended early");
 }
 
 #[test]
-fn every_reason_to_stop_has_a_meaning() {
+fn maps_every_stop_reason() {
     for (word, expected) in [
         ("STOP", "End"),
         ("MAX_TOKENS", "MaxTokens"),
@@ -52,11 +52,17 @@ fn every_reason_to_stop_has_a_meaning() {
         ("PROHIBITED_CONTENT", r#"Refusal { why: "PROHIBITED_CONTENT" }"#),
         ("MALFORMED_FUNCTION_CALL", r#"Other { word: "MALFORMED_FUNCTION_CALL" }"#),
     ] {
-        let event = format!(r#"{{"candidates":[{{"content":{{"parts":[{{"text":"x"}}]}},"finishReason":"{word}"}}]}}"#);
+        let event = format!(
+            r#"{{"candidates":[{{"content":{{"parts":[{{"text":"x"}}]}},"finishReason":"{word}"}}]}}"#
+        );
         assert_eq!(hear(Wire::Gemini, &[&event]), format!(r#"say "x"; {expected} 0+0+0>0"#));
     }
-    let blocked = r#"{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":3}}"#;
-    assert_eq!(hear(Wire::Gemini, &[blocked]), r#"Refusal { why: "the request was blocked: SAFETY" } 3+0+0>0"#);
+    let blocked =
+        r#"{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":3}}"#;
+    assert_eq!(
+        hear(Wire::Gemini, &[blocked]),
+        r#"Refusal { why: "the request was blocked: SAFETY" } 3+0+0>0"#
+    );
     let error = r#"{"error":{"code":503,"message":"x","status":"UNAVAILABLE"}}"#;
     assert_eq!(hear(Wire::Gemini, &[error]), "Overloaded: x");
 }

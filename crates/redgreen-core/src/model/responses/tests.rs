@@ -1,4 +1,4 @@
-//! OpenAI's Responses: what is sent, and what is made of what comes.
+//! Tests for OpenAI's Responses API: encoding and decoding.
 
 use serde_json::json;
 
@@ -18,7 +18,7 @@ pub(in crate::model) const WHOLE: &[&str] = &[
 ];
 
 #[test]
-fn nothing_is_left_with_the_server_and_everything_is_sent_again() {
+fn sends_the_whole_conversation_and_stores_nothing() {
     let message = |role: &str, kind: &str, text: &str| json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]});
     assert_eq!(
         encoded(Wire::Responses),
@@ -43,10 +43,10 @@ fn nothing_is_left_with_the_server_and_everything_is_sent_again() {
 }
 
 #[test]
-fn an_answer_is_put_together_from_its_items() {
+fn assembles_an_answer_from_its_items() {
     let expected = r#"keep {"type":"reasoning","id":"rs_1","encrypted_content":"e"}; say "ok"; call c1 Read {"path":"a"}; ToolUse 10+5+3>20"#;
     assert_eq!(hear(Wire::Responses, WHOLE), expected);
-    assert_eq!(hear(Wire::Responses, &WHOLE[..WHOLE.len() - 1]), "Network: the answer broke off");
+    assert_eq!(hear(Wire::Responses, &WHOLE[..WHOLE.len() - 1]), "Network: the answer ended early");
 }
 
 #[track_caller]
@@ -55,8 +55,9 @@ fn ending(event: &str, expected: &str) {
 }
 
 #[test]
-fn every_end_has_a_meaning() {
-    let output = r#""output":[{"type":"function_call","call_id":"c","name":"Read","arguments":"{\"pa"}]"#;
+fn maps_every_end() {
+    let output =
+        r#""output":[{"type":"function_call","call_id":"c","name":"Read","arguments":"{\"pa"}]"#;
     let incomplete = |reason: &str| {
         format!(
             r#"{{"type":"response.incomplete","response":{{"incomplete_details":{{"reason":"{reason}"}},{output}}}}}"#
@@ -72,14 +73,24 @@ fn every_end_has_a_meaning() {
         r#"{"type":"response.completed","response":{"output":[{"type":"message","content":[{"type":"refusal","refusal":"no"}]}]}}"#,
         r#"Refusal { why: "no" } 0+0+0>0"#,
     );
-    let said_otherwise = format!(r#"{{"type":"response.completed","response":{{"status":"incomplete",{output}}}}}"#);
+    let said_otherwise =
+        format!(r#"{{"type":"response.completed","response":{{"status":"incomplete",{output}}}}}"#);
     ending(&said_otherwise, r#"call c Read "{\"pa"; MaxTokens 0+0+0>0"#);
-    ending(r#"{"type":"response.failed","response":{"error":{"code":"server_error","message":"x"}}}"#, "Server: x");
+    ending(
+        r#"{"type":"response.failed","response":{"error":{"code":"server_error","message":"x"}}}"#,
+        "Server: x",
+    );
     ending(
         r#"{"type":"response.failed","response":{"error":{"code":"insufficient_quota","message":"x"}}}"#,
         "Billing: x",
     );
     ending(r#"{"type":"error","code":"rate_limit_exceeded","message":"x"}"#, "RateLimit: x");
-    ending(r#"{"type":"error","error":{"code":"context_length_exceeded","message":"x"}}"#, "TooLong: x");
-    ending(r#"{"type":"response.failed"}"#, "Server: the answer makes no sense: it failed without a word");
+    ending(
+        r#"{"type":"error","error":{"code":"context_length_exceeded","message":"x"}}"#,
+        "TooLong: x",
+    );
+    ending(
+        r#"{"type":"response.failed"}"#,
+        "Server: invalid answer: a failed response without a message",
+    );
 }

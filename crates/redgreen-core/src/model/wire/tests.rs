@@ -1,21 +1,20 @@
-//! What all four formats share: a helper that shows an answer in one line, addresses, and that no event can upset a
-//! decoder.
+//! Shared test helpers, and tests for all four formats: URLs, and decoders that survive any event.
 
 use super::*;
 
-/// The answer to these events, in one line.
+/// The answer to these events, on one line.
 pub(in crate::model) fn hear(wire: Wire, events: &[&str]) -> String {
     let mut decoder = Decoder::new(wire);
     for data in events {
-        if let Err(fault) = decoder.event("", data) {
-            return show_fault(&fault);
+        if let Err(error) = decoder.event("", data) {
+            return show_fault(&error);
         }
     }
-    decoder.finish().map_or_else(|fault| show_fault(&fault), |reply| show(&reply))
+    decoder.finish().map_or_else(|error| show_fault(&error), |reply| show(&reply))
 }
 
-fn show_fault(fault: &Fault) -> String {
-    format!("{:?}: {}", fault.kind, fault.message)
+fn show_fault(error: &ModelError) -> String {
+    format!("{:?}: {}", error.kind, error.message)
 }
 
 fn show(reply: &Reply) -> String {
@@ -26,13 +25,19 @@ fn show(reply: &Reply) -> String {
         Block::Opaque { raw } => format!("keep {raw}"),
     });
     let Reply { stop, usage, .. } = reply;
-    let usage = format!("{}+{}+{}>{}", usage.input, usage.cache_read, usage.cache_write, usage.output);
+    let usage =
+        format!("{}+{}+{}>{}", usage.input, usage.cache_read, usage.cache_write, usage.output);
     blocks.chain([format!("{stop:?} {usage}")]).collect::<Vec<_>>().join("; ")
 }
 
-/// A conversation with everything in it.
+/// A conversation with all kinds of blocks.
 pub(in crate::model) fn conversation() -> Request {
-    let call = |id: &str, input: Value, raw: Value| Block::ToolUse { id: id.into(), name: "Read".into(), input, raw };
+    let call = |id: &str, input: Value, raw: Value| Block::ToolUse {
+        id: id.into(),
+        name: "Read".into(),
+        input,
+        raw,
+    };
     let result = |id: &str, text: &str, is_error| Block::ToolResult {
         id: id.into(),
         name: "Read".into(),
@@ -57,7 +62,11 @@ pub(in crate::model) fn conversation() -> Request {
                 call("a", json!({"path": "x"}), json!({"raw": 1})),
                 call("b", json!("{\"pa"), Value::Null),
             ]),
-            Message::User(vec![say("and then"), result("a", "one", false), result("b", "cut off", true)]),
+            Message::User(vec![
+                say("and then"),
+                result("a", "one", false),
+                result("b", "cut off", true),
+            ]),
             Message::Assistant(vec![say("")]),
         ],
         max_tokens: 9,
@@ -72,43 +81,62 @@ pub(in crate::model) fn encoded(wire: Wire) -> Value {
 const ALL: [Wire; 4] = [Wire::Anthropic, Wire::Responses, Wire::Chat, Wire::Gemini];
 
 #[test]
-fn every_format_has_its_address() {
+fn every_format_has_its_url() {
     for (wire, base, expected) in [
         (Wire::Anthropic, "https://a", "https://a/v1/messages"),
         (Wire::Anthropic, "https://a/v1/", "https://a/v1/messages"),
         (Wire::Responses, "https://a/v1", "https://a/v1/responses"),
         (Wire::Chat, "https://a/v1/", "https://a/v1/chat/completions"),
-        (Wire::Gemini, "https://a", "https://a/v1beta/models/m%20x%3F:streamGenerateContent?alt=sse"),
-        (Wire::Gemini, "https://a/v1beta", "https://a/v1beta/models/m%20x%3F:streamGenerateContent?alt=sse"),
+        (
+            Wire::Gemini,
+            "https://a",
+            "https://a/v1beta/models/m%20x%3F:streamGenerateContent?alt=sse",
+        ),
+        (
+            Wire::Gemini,
+            "https://a/v1beta",
+            "https://a/v1beta/models/m%20x%3F:streamGenerateContent?alt=sse",
+        ),
     ] {
         assert_eq!(wire.url(base, "m x?"), expected);
     }
 }
 
 #[test]
-fn an_empty_stream_and_a_broken_event_are_faults() {
+fn an_empty_stream_and_a_broken_event_are_errors() {
     for wire in ALL {
-        assert_eq!(hear(wire, &[]), "Network: the answer broke off");
+        assert_eq!(hear(wire, &[]), "Network: the answer ended early");
         for data in ["", "{", "null", "[]", "7", "\"x\""] {
-            assert!(hear(wire, &[data]).starts_with("Server: the answer makes no sense: "), "{wire:?} {data}");
+            assert!(hear(wire, &[data]).starts_with("Server: invalid answer: "), "{wire:?} {data}");
         }
-        assert_eq!(hear(wire, &[r#"{"type":"news","x":[{}]}"#, "{}"]), "Network: the answer broke off");
+        assert_eq!(
+            hear(wire, &[r#"{"type":"news","x":[{}]}"#, "{}"]),
+            "Network: the answer ended early"
+        );
     }
 }
 
 #[test]
-fn a_request_of_nothing_is_still_a_request() {
+fn encodes_an_empty_request() {
     let empty = Request::default();
     for wire in ALL {
         assert!(encode(&empty, &Dialect::of(wire)).is_object());
     }
 }
 
-/// Every place of every event is replaced by every kind of value: whatever comes of it, nobody falls over.
+/// Replaces each value of each event with values of all kinds; no decoder may panic.
 #[test]
-fn no_value_in_any_place_upsets_a_decoder() {
-    let strange =
-        [json!(null), json!(-1), json!(1e300), json!("ü"), json!([]), json!({}), json!([[{}]]), json!(u64::MAX)];
+fn no_value_makes_a_decoder_panic() {
+    let strange = [
+        json!(null),
+        json!(-1),
+        json!(1e300),
+        json!("ü"),
+        json!([]),
+        json!({}),
+        json!([[{}]]),
+        json!(u64::MAX),
+    ];
     for (wire, events) in [
         (Wire::Anthropic, anthropic::tests::WHOLE),
         (Wire::Responses, responses::tests::WHOLE),
@@ -136,7 +164,9 @@ fn no_value_in_any_place_upsets_a_decoder() {
 fn places(value: &Value, way: &str) -> Vec<String> {
     let below: Vec<(String, &Value)> = match value {
         Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), value)).collect(),
-        Value::Array(list) => list.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect(),
+        Value::Array(list) => {
+            list.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect()
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     };
     let deeper = below.into_iter().flat_map(|(key, value)| places(value, &format!("{way}/{key}")));
@@ -144,7 +174,7 @@ fn places(value: &Value, way: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_answer_of_any_length_is_not_kept() {
+fn rejects_an_endless_answer() {
     let piece = "x".repeat(1 << 20);
     for (wire, start, more) in [
         (
@@ -154,12 +184,16 @@ fn an_answer_of_any_length_is_not_kept() {
         ),
         (Wire::Responses, json!({}), json!({"type": "response.output_text.delta", "delta": piece})),
         (Wire::Chat, json!({}), json!({"choices": [{"delta": {"content": piece}}]})),
-        (Wire::Gemini, json!({}), json!({"candidates": [{"content": {"parts": [{"text": piece}]}}]})),
+        (
+            Wire::Gemini,
+            json!({}),
+            json!({"candidates": [{"content": {"parts": [{"text": piece}]}}]}),
+        ),
     ] {
         let mut decoder = Decoder::new(wire);
         decoder.event("", &start.to_string()).unwrap();
         let more = more.to_string();
-        let fault = (0..100).find_map(|_| decoder.event("", &more).err()).unwrap();
-        assert_eq!(fault.kind, FaultKind::TooLarge, "{wire:?}");
+        let error = (0..100).find_map(|_| decoder.event("", &more).err()).unwrap();
+        assert_eq!(error.kind, ModelErrorKind::TooLarge, "{wire:?}");
     }
 }

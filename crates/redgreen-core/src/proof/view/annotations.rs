@@ -1,12 +1,12 @@
-//! Marks on the lines of a pull request, as commands to GitHub's runner.
+//! Annotations on the lines of a pull request, as commands for GitHub's runner.
 
 use super::finding::{Finding, Level, findings};
 use super::{Proof, name};
 
-/// GitHub shows no more of one step.
+/// GitHub shows at most this many per step.
 const ANNOTATIONS_MAX: usize = 10;
 
-/// Lines to print as they are, the most important one first.
+/// Lines to print, most important first.
 pub fn annotations(proof: &Proof) -> Vec<String> {
     let findings = findings(proof);
     if findings.len() <= ANNOTATIONS_MAX {
@@ -16,7 +16,10 @@ pub fn annotations(proof: &Proof) -> Vec<String> {
     let mut lines: Vec<String> = findings.iter().take(kept).map(command).collect();
     let level = findings.get(kept).map_or(Level::Note, |finding| finding.level);
     let more = findings.len() - kept;
-    lines.push(format!("::{} title=redgreen verify::{more} more; the summary of the job lists them", kind(level)));
+    lines.push(format!(
+        "::{} title=redgreen verify::{more} more are listed in the job summary",
+        kind(level)
+    ));
     lines
 }
 
@@ -31,7 +34,9 @@ fn command(finding: &Finding) -> String {
     }
     properties.push(format!("title={}", property(&format!("redgreen: {}", finding.code.as_str()))));
     let message = match finding.level {
-        Level::Error | Level::Warning => format!("{}\nnext: {}", finding.sentence, finding.code.next_step()),
+        Level::Error | Level::Warning => {
+            format!("{}\nnext: {}", finding.sentence, finding.code.next_step())
+        }
         Level::Note => finding.sentence.clone(),
     };
     format!("::{} {}::{}", kind(finding.level), properties.join(","), data(&message))
@@ -45,12 +50,12 @@ fn kind(level: Level) -> &'static str {
     }
 }
 
-/// What the runner reads as a message.
+/// Escapes a message.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// What it reads as the value of a property.
+/// Escapes the value of a property.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

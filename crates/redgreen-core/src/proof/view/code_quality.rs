@@ -1,4 +1,4 @@
-//! GitLab's code quality report: what its merge requests show beside the lines.
+//! GitLab's code quality report, shown next to the lines of a merge request.
 
 use serde_json::{Value, json};
 
@@ -9,11 +9,12 @@ use crate::text;
 /// A merge request shows far fewer.
 const ENTRIES_MAX: usize = 5000;
 
-/// An array with an entry for each finding that has a place, or a first change to stand at.
+/// An array with an entry for each finding with a place, or at the first change.
 pub fn code_quality(proof: &Proof) -> String {
     let findings = findings(proof);
     let placed = findings.iter().filter_map(|finding| Some((finding, anchor(proof, finding)?)));
-    let entries: Vec<Value> = placed.take(ENTRIES_MAX).map(|(finding, place)| entry(finding, &place)).collect();
+    let entries: Vec<Value> =
+        placed.take(ENTRIES_MAX).map(|(finding, place)| entry(finding, &place)).collect();
     format!("{}\n", text::json(&Value::Array(entries).to_string()))
 }
 

@@ -1,20 +1,20 @@
-//! What is worth a mark on a line, for the views that mark lines.
+//! Findings for the formats that mark lines.
 
 use std::collections::BTreeMap;
 
 use super::{Outcome, Proof, told};
-use crate::proof::{Class, HunkProof, Noticed, Standing, TestProof, place};
+use crate::proof::{Class, HunkProof, Killed, Standing, TestProof, place};
 use crate::syntax::of_words;
 use crate::verdict::{Code, Reason};
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
-    /// It is held against the range.
+    /// It refutes the range.
     Error,
-    /// Why nothing is known.
+    /// Why the result is unknown.
     Warning,
-    /// Worth knowing, and held against nobody.
+    /// For information only.
     Note,
 }
 
@@ -22,15 +22,16 @@ pub(super) enum Level {
 pub(super) struct Finding {
     pub(super) code: Code,
     pub(super) level: Level,
-    /// On one line, and of bearable length.
+    /// On one line, shortened.
     pub(super) sentence: String,
     pub(super) test: Option<String>,
     pub(super) place: Option<Place>,
-    /// The same for the same finding of another day, though lines moved; no other finding of this proof has it.
+    /// The same for the same finding in a later range, even if lines moved. Unique within this
+    /// proof.
     pub(super) fingerprint: String,
 }
 
-/// Lines of a file of the repository, from 1.
+/// Lines of a file in the repository, starting at 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) file: String,
@@ -39,7 +40,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// None where the file is outside the repository.
+    /// `None` if the file is outside the repository.
     fn new(file: &str, first: Option<u32>, last: Option<u32>) -> Option<Self> {
         let file = file.strip_prefix("./").unwrap_or(file);
         let is_outside = file.is_empty()
@@ -47,11 +48,15 @@ impl Place {
             || file.get(1..3).is_some_and(|drive| drive == ":\\" || drive == ":/")
             || file.split('/').any(|part| part == "..");
         let first = first.unwrap_or(1).max(1);
-        (!is_outside).then(|| Self { file: file.to_owned(), first, last: last.unwrap_or(first).max(first) })
+        (!is_outside).then(|| Self {
+            file: file.to_owned(),
+            first,
+            last: last.unwrap_or(first).max(first),
+        })
     }
 }
 
-/// Everything that is held against the range first, then what is only worth knowing.
+/// Findings that refute the range first, then the others.
 pub(super) fn findings(proof: &Proof) -> Vec<Finding> {
     let level = match proof.outcome {
         Outcome::Proven => Level::Note,
@@ -62,13 +67,19 @@ pub(super) fn findings(proof: &Proof) -> Vec<Finding> {
         let is_its = |reason: &&Reason| reason.test.as_deref() == Some(test.id.as_str());
         proof.reasons.iter().any(|reason| reason.code == code_of(test.class) && is_its(&reason))
     };
-    let mut all: Vec<Finding> =
-        proof.reasons.iter().filter(|reason| !is_rest(reason)).map(|reason| of_reason(proof, level, reason)).collect();
+    let mut all: Vec<Finding> = proof
+        .reasons
+        .iter()
+        .filter(|reason| !is_rest(reason))
+        .map(|reason| of_reason(proof, level, reason))
+        .collect();
     let held = proof.tests.iter().filter(|test| is_held(proof, test) && !is_about(test));
     all.extend(held.map(|test| of_test(level, test)));
     let unnoticed = proof.code.iter().filter(|hunk| hunk.standing == Standing::NoTest);
     let is_known = |hunk: &HunkProof| {
-        let is_it = |reason: &Reason| reason.file.as_ref() == Some(&hunk.file) && reason.line == Some(hunk.first);
+        let is_it = |reason: &Reason| {
+            reason.file.as_ref() == Some(&hunk.file) && reason.line == Some(hunk.first)
+        };
         proof.reasons.iter().any(|reason| reason.code == Code::VerifyNoTest && is_it(reason))
     };
     let hunk_level = if holds_untested(proof) { level } else { Level::Note };
@@ -78,10 +89,14 @@ pub(super) fn findings(proof: &Proof) -> Vec<Finding> {
     all
 }
 
-/// Where to show a finding in a format that has no other ones: its own place, else the first place of the range.
+/// Where to show a finding in formats that require a place: its own place, or the first place of
+/// the range.
 pub(super) fn anchor(proof: &Proof, finding: &Finding) -> Option<Place> {
-    let hunk = || proof.code.iter().find_map(|hunk| Place::new(&hunk.file, Some(hunk.first), Some(hunk.last)));
-    let test = || proof.tests.iter().find_map(|test| Place::new(test.file.as_deref()?, test.line, None));
+    let hunk = || {
+        proof.code.iter().find_map(|hunk| Place::new(&hunk.file, Some(hunk.first), Some(hunk.last)))
+    };
+    let test =
+        || proof.tests.iter().find_map(|test| Place::new(test.file.as_deref()?, test.line, None));
     finding.place.clone().or_else(hunk).or_else(test)
 }
 
@@ -94,28 +109,36 @@ pub(super) fn is_held(proof: &Proof, test: &TestProof) -> bool {
         && policy.exemption(test.file.as_deref(), Some(&test.id)).is_none()
 }
 
-/// Whether places that no test notices refute the range: all of them do, or none.
+/// Whether places without a test refute the range: all do, or none.
 pub(super) fn holds_untested(proof: &Proof) -> bool {
     proof.reasons.iter().any(|reason| reason.code == Code::VerifyNoTest)
 }
 
-/// Whether it only counts what `Proof` left out, which is told here one by one.
+/// Whether it only counts reasons that `Proof` left out. They are listed here one by one.
 fn is_rest(reason: &Reason) -> bool {
     let is_counted = matches!(
         reason.code,
-        Code::VerifyDoesNotDiscriminate | Code::VerifySkipped | Code::VerifyFails | Code::VerifyNoTest
+        Code::VerifyDoesNotDiscriminate
+            | Code::VerifySkipped
+            | Code::VerifyFails
+            | Code::VerifyNoTest
     );
     let has_place = reason.test.is_some() || reason.file.is_some();
-    is_counted && !has_place && reason.sentence.starts_with("and ") && reason.sentence.ends_with(" more")
+    is_counted
+        && !has_place
+        && reason.sentence.starts_with("and ")
+        && reason.sentence.ends_with(" more")
 }
 
 fn code_of(class: Class) -> Code {
     match class {
         Class::Skipped => Code::VerifySkipped,
         Class::Fails => Code::VerifyFails,
-        Class::Proven | Class::ProvenByMutant | Class::Characterises | Class::DoesNotDiscriminate | Class::NotTried => {
-            Code::VerifyDoesNotDiscriminate
-        }
+        Class::Proven
+        | Class::ProvenByMutant
+        | Class::Characterises
+        | Class::DoesNotDiscriminate
+        | Class::NotTried => Code::VerifyDoesNotDiscriminate,
     }
 }
 
@@ -127,9 +150,10 @@ fn of_reason(proof: &Proof, level: Level, reason: &Reason) -> Finding {
     };
     let hunk = || if reason.code == Code::VerifyKillRate { survivor(proof) } else { None };
     let whole = |place: Place| {
-        // A place that no test notices has an end too.
+        // A place without a test also has a last line.
         let is_it = |hunk: &&HunkProof| hunk.file == place.file && hunk.first == place.first;
-        let last = proof.code.iter().find(is_it).map_or(place.last, |hunk| hunk.last.max(place.last));
+        let last =
+            proof.code.iter().find(is_it).map_or(place.last, |hunk| hunk.last.max(place.last));
         if reason.code == Code::VerifyNoTest { Place { last, ..place } } else { place }
     };
     Finding {
@@ -142,10 +166,11 @@ fn of_reason(proof: &Proof, level: Level, reason: &Reason) -> Finding {
     }
 }
 
-/// The first place that has a fault which no test notices.
+/// The first place with a surviving mutant.
 fn survivor(proof: &Proof) -> Option<Place> {
-    let faults = proof.evidence.faults.iter();
-    let at = faults.filter(|fault| fault.noticed == Noticed::ByNone).find_map(|fault| fault.hunk)?;
+    let mutants = proof.evidence.mutants.iter();
+    let at =
+        mutants.filter(|mutant| mutant.killed == Killed::ByNone).find_map(|mutant| mutant.hunk)?;
     let hunk = proof.code.get(at)?;
     Place::new(&hunk.file, Some(hunk.first), Some(hunk.last))
 }
@@ -165,14 +190,15 @@ fn of_hunk(level: Level, hunk: &HunkProof) -> Finding {
     Finding {
         code: Code::VerifyNoTest,
         level,
-        sentence: super::sentence(&format!("no test notices a fault in {}", place(hunk))),
+        sentence: super::sentence(&format!("no test kills a mutant in {}", place(hunk))),
         test: None,
         place: Place::new(&hunk.file, Some(hunk.first), Some(hunk.last)),
         fingerprint: String::new(),
     }
 }
 
-/// Lines move with every change above them, so they are left out; findings that are alike otherwise are counted.
+/// Lines move with every change above them, so the fingerprint does not contain them. Findings that
+/// are otherwise equal are numbered.
 fn mark(findings: &mut [Finding]) {
     let mut known: BTreeMap<u64, usize> = BTreeMap::new();
     for finding in findings {

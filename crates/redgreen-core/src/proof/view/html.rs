@@ -1,18 +1,18 @@
-//! A proof as one HTML page, in the style of all pages of redgreen.
+//! A proof as one HTML page, in the style of all redgreen pages.
 
 use super::{
-    HunkProof, Outcome, Proof, by_class, by_standing, name, notes, nothing_left_out, noticed, pair, place_of,
-    place_of_hunk, range, seconds, sentence, step, told, word,
+    HunkProof, Outcome, Proof, by_class, by_standing, killed, name, notes, nothing_left_out, pair,
+    place_of, place_of_hunk, range, seconds, sentence, step, told, word,
 };
 use crate::page::{self, escaped};
 use crate::proof::{Class, Standing, TestProof};
 use crate::verdict::{Made, Reason};
 
-/// Rows of one table, and lines of one list.
+/// The maximum number of rows in a table and lines in a list.
 const ROWS_MAX: usize = 2000;
 /// Longer tables are folded.
 const OPEN_ROWS_MAX: usize = 30;
-/// Of all that was tried.
+/// For the list of experiments.
 const TRIED_CHARS_MAX: usize = 50_000;
 
 /// The whole page.
@@ -42,12 +42,16 @@ pub fn html(proof: &Proof) -> String {
     let tables: String = groups.iter().map(|(class, tests)| of_class(*class, tests)).collect();
     body.push_str(&section("Tests", &tables));
     let groups = by_standing(proof);
-    let tables: String = groups.iter().map(|(standing, hunks)| of_standing(*standing, hunks)).collect();
+    let tables: String =
+        groups.iter().map(|(standing, hunks)| of_standing(*standing, hunks)).collect();
     body.push_str(&section("Changed code", &tables));
-    let exempted: Vec<String> =
-        proof.exempted.iter().map(|one| format!("{} ({})", sentence(&one.what), sentence(&one.reason))).collect();
+    let exempted: Vec<String> = proof
+        .exempted
+        .iter()
+        .map(|one| format!("{} ({})", sentence(&one.what), sentence(&one.reason)))
+        .collect();
     let lists = [
-        ("Tests that are gone", evidence.removed.iter().map(|id| name(id)).collect()),
+        ("Removed tests", evidence.removed.iter().map(|id| name(id)).collect()),
         ("Judged", evidence.steps.iter().map(step).collect()),
         ("Commits judged as pairs", evidence.commits.iter().map(pair).collect()),
         ("Exempted by the policy", exempted),
@@ -58,14 +62,18 @@ pub fn html(proof: &Proof) -> String {
     }
     body.push_str(&tried(proof));
     let unverified: Vec<String> = proof.not_verified.iter().map(|line| sentence(line)).collect();
-    let unverified = if unverified.is_empty() { format!("<p>{}</p>\n", nothing_left_out()) } else { list(&unverified) };
+    let unverified = if unverified.is_empty() {
+        format!("<p>{}</p>\n", nothing_left_out())
+    } else {
+        list(&unverified)
+    };
     body.push_str(&section("Not verified", &unverified));
     page::page(format!("{word} {range}").trim_end(), &body)
 }
 
 fn tiles(proof: &Proof) -> String {
     let (killed, tried) = proof.kill_rate();
-    let faults = if tried > 0 { format!("{killed} / {tried}") } else { "—".to_owned() };
+    let mutants = if tried > 0 { format!("{killed} / {tried}") } else { "—".to_owned() };
     let took = match proof.evidence.tests_ms {
         0 => "—".to_owned(),
         ms => seconds(ms),
@@ -75,12 +83,16 @@ fn tiles(proof: &Proof) -> String {
         (proof.tests.len().to_string(), "new or changed tests".to_owned()),
         (proof.code.len().to_string(), "changed places".to_owned()),
         (tested.to_string(), "of them tested".to_owned()),
-        (faults, "faults noticed".to_owned()),
+        (mutants, "mutants killed".to_owned()),
         (took, "spent in tests".to_owned()),
         (proof.not_verified.len().to_string(), "not verified".to_owned()),
     ];
     let tile = |(value, name): &(String, String)| {
-        format!("<div class=\"tile\"><b>{}</b><span>{}</span></div>\n", escaped(value), escaped(name))
+        format!(
+            "<div class=\"tile\"><b>{}</b><span>{}</span></div>\n",
+            escaped(value),
+            escaped(name)
+        )
     };
     format!("<div class=\"tiles\">\n{}</div>\n", rows.iter().map(tile).collect::<String>())
 }
@@ -124,12 +136,15 @@ fn of_class(class: Class, tests: &[&TestProof]) -> String {
 
 fn of_standing(standing: Standing, hunks: &[&HunkProof]) -> String {
     let row = |hunk: &&HunkProof| {
-        let tests: Vec<String> =
-            hunk.tests.iter().map(|test| format!("<code>{}</code>", escaped(&name(test)))).collect();
+        let tests: Vec<String> = hunk
+            .tests
+            .iter()
+            .map(|test| format!("<code>{}</code>", escaped(&name(test))))
+            .collect();
         format!(
             "<tr><td><code>{}</code><small>{}</small></td><td>{}</td></tr>\n",
             escaped(&place_of_hunk(hunk)),
-            noticed(hunk).unwrap_or_default(),
+            killed(hunk).unwrap_or_default(),
             tests.join("<br>"),
         )
     };
@@ -139,14 +154,15 @@ fn of_standing(standing: Standing, hunks: &[&HunkProof]) -> String {
         Standing::NotTried | Standing::Exempt => "undecided",
     };
     let rows: Vec<String> = hunks.iter().take(ROWS_MAX).map(row).collect();
-    folded(style, standing.as_str(), hunks.len(), &["place", "noticed by"], &rows)
+    folded(style, standing.as_str(), hunks.len(), &["place", "killed by"], &rows)
 }
 
 fn folded(style: &str, title: &str, number: usize, head: &[&str], rows: &[String]) -> String {
     let open = if number <= OPEN_ROWS_MAX { " open" } else { "" };
     let head: String = head.iter().map(|name| format!("<th>{name}</th>")).collect();
     let more = number - rows.len();
-    let more = if more > 0 { format!("<p class=\"note\">and {more} more</p>\n") } else { String::new() };
+    let more =
+        if more > 0 { format!("<p class=\"note\">and {more} more</p>\n") } else { String::new() };
     format!(
         "<details{open}><summary><span class=\"pill {style}\">{number} {title}</span></summary>\n\
          <table><thead><tr>{head}</tr></thead><tbody>\n{}</tbody></table>\n{more}</details>\n",
@@ -158,23 +174,30 @@ fn list(lines: &[String]) -> String {
     if lines.is_empty() {
         return String::new();
     }
-    let items: String = lines.iter().take(ROWS_MAX).map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
+    let items: String =
+        lines.iter().take(ROWS_MAX).map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
     let more = lines.len().saturating_sub(ROWS_MAX);
     let more = if more > 0 { format!("<li>and {more} more</li>\n") } else { String::new() };
     format!("<ul class=\"reasons\">\n{items}{more}</ul>\n")
 }
 
-/// The judge's experiments, for those who doubt a verdict.
+/// The judge's experiments, for readers who want to check a verdict.
 fn tried(proof: &Proof) -> String {
     let pairs = proof.evidence.commits.iter().flat_map(|pair| &pair.steps);
-    let steps = proof.evidence.steps.iter().chain(pairs).filter(|step| !step.experiments.is_empty());
-    let told = steps.map(|step| format!("{} {}\n{}", step.phase, step.what, Made::list(&step.experiments)));
-    let told: String = told.collect::<Vec<_>>().join("\n\n").chars().take(TRIED_CHARS_MAX).collect();
+    let steps =
+        proof.evidence.steps.iter().chain(pairs).filter(|step| !step.experiments.is_empty());
+    let told = steps
+        .map(|step| format!("{} {}\n{}", step.phase, step.what, Made::list(&step.experiments)));
+    let told: String =
+        told.collect::<Vec<_>>().join("\n\n").chars().take(TRIED_CHARS_MAX).collect();
     if told.is_empty() {
         return String::new();
     }
-    let inside = format!("<details><summary>every experiment</summary><pre>{}</pre></details>\n", escaped(&told));
-    section("What was tried", &inside)
+    let inside = format!(
+        "<details><summary>every experiment</summary><pre>{}</pre></details>\n",
+        escaped(&told)
+    );
+    section("Experiments", &inside)
 }
 
 fn class_of(outcome: Outcome) -> &'static str {

@@ -1,14 +1,14 @@
 //! JUnit XML: the range, each of its tests and each of its changed places as a test case.
 
 use super::finding::{holds_untested, is_held};
-use super::{HunkProof, Outcome, Proof, name, noticed, place_of_hunk, sentence, time, told, word};
+use super::{HunkProof, Outcome, Proof, killed, name, place_of_hunk, sentence, time, told, word};
 use crate::format::junit::escaped;
 use crate::proof::{Class, Standing, TestProof};
 
 /// Cases of one suite.
 const CASES_MAX: usize = 10_000;
 
-/// How a case ends, in the words of JUnit.
+/// The result of a case in JUnit.
 enum End {
     Passed,
     Skipped(String),
@@ -24,7 +24,7 @@ struct Case {
     output: String,
 }
 
-/// One document with three suites: what was found of the range, its tests, its code.
+/// One document with three suites: the range, its tests, its code.
 pub fn junit(proof: &Proof) -> String {
     let suites = [
         ("range", vec![whole(proof)]),
@@ -57,8 +57,9 @@ fn properties(proof: &Proof) -> String {
         ("time", time(proof).unwrap_or_default()),
     ];
     let rows = rows.iter().filter(|(_, value)| !value.is_empty());
-    let rows: String =
-        rows.map(|(name, value)| format!("<property name=\"{name}\" value=\"{}\"/>\n", escaped(value))).collect();
+    let rows: String = rows
+        .map(|(name, value)| format!("<property name=\"{name}\" value=\"{}\"/>\n", escaped(value)))
+        .collect();
     format!("<properties>\n{rows}</properties>\n")
 }
 
@@ -66,15 +67,29 @@ fn whole(proof: &Proof) -> Case {
     let reasons = proof.reasons.iter().map(|reason| {
         let place = super::place_of(reason.file.as_deref(), reason.line);
         let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
-        format!("{}: {}{place}\n  next: {}\n", reason.code.as_str(), told(reason), reason.code.next_step())
+        format!(
+            "{}: {}{place}\n  next: {}\n",
+            reason.code.as_str(),
+            told(reason),
+            reason.code.next_step()
+        )
     });
     let reasons: String = reasons.collect();
-    let unverified = proof.not_verified.iter().take(CASES_MAX).map(|line| format!("  {}\n", sentence(line)));
+    let unverified =
+        proof.not_verified.iter().take(CASES_MAX).map(|line| format!("  {}\n", sentence(line)));
     let unverified: String = unverified.collect();
-    let unverified = if unverified.is_empty() { format!("  {}\n", super::nothing_left_out()) } else { unverified };
-    let more = proof.tests.len().saturating_sub(CASES_MAX) + proof.code.len().saturating_sub(CASES_MAX);
+    let unverified = if unverified.is_empty() {
+        format!("  {}\n", super::nothing_left_out())
+    } else {
+        unverified
+    };
     let more =
-        if more > 0 { format!("{more} more tests and places have no case of their own\n") } else { String::new() };
+        proof.tests.len().saturating_sub(CASES_MAX) + proof.code.len().saturating_sub(CASES_MAX);
+    let more = if more > 0 {
+        format!("{more} more tests and places are not listed as cases\n")
+    } else {
+        String::new()
+    };
     let message = format!("{}\n{reasons}", proof.sentence());
     let end = match proof.outcome {
         Outcome::Proven => End::Passed,
@@ -93,9 +108,13 @@ fn whole(proof: &Proof) -> Case {
 fn of_test(proof: &Proof, test: &TestProof) -> Case {
     let why = sentence(&test.why);
     let end = match test.class {
-        class if is_held(proof, test) => End::Failure { kind: class.as_str(), message: why.clone() },
-        // What the policy lets pass without a proof is no success.
-        Class::Skipped | Class::NotTried | Class::DoesNotDiscriminate | Class::Fails => End::Skipped(why.clone()),
+        class if is_held(proof, test) => {
+            End::Failure { kind: class.as_str(), message: why.clone() }
+        }
+        // A test that the policy accepts without proof is not a success.
+        Class::Skipped | Class::NotTried | Class::DoesNotDiscriminate | Class::Fails => {
+            End::Skipped(why.clone())
+        }
         Class::Proven | Class::ProvenByMutant | Class::Characterises => End::Passed,
     };
     Case {
@@ -109,8 +128,8 @@ fn of_test(proof: &Proof, test: &TestProof) -> Case {
 
 fn of_hunk(proof: &Proof, hunk: &HunkProof) -> Case {
     let mut output = hunk.standing.as_str().to_owned();
-    if let Some(noticed) = noticed(hunk) {
-        output.push_str(&format!(": {noticed}"));
+    if let Some(killed) = killed(hunk) {
+        output.push_str(&format!(": {killed}"));
     }
     if !hunk.tests.is_empty() {
         let tests: Vec<String> = hunk.tests.iter().map(|test| name(test)).collect();
@@ -118,12 +137,15 @@ fn of_hunk(proof: &Proof, hunk: &HunkProof) -> Case {
     }
     let end = match hunk.standing {
         Standing::Tested => End::Passed,
-        Standing::NoTest if holds_untested(proof) => {
-            End::Failure { kind: hunk.standing.as_str(), message: "no test notices a fault here".to_owned() }
+        Standing::NoTest if holds_untested(proof) => End::Failure {
+            kind: hunk.standing.as_str(),
+            message: "no test kills a mutant here".to_owned(),
+        },
+        Standing::NoTest => {
+            End::Skipped("no test kills a mutant here; the policy does not require it".to_owned())
         }
-        Standing::NoTest => End::Skipped("no test notices a fault here; the policy does not ask for one".to_owned()),
-        Standing::NotTried => End::Skipped("no fault could be tried here".to_owned()),
-        Standing::Exempt => End::Skipped("the policy asks for no test here".to_owned()),
+        Standing::NotTried => End::Skipped("no mutant could be tried here".to_owned()),
+        Standing::Exempt => End::Skipped("exempt by the policy".to_owned()),
     };
     Case {
         class: name(&hunk.file),
@@ -146,7 +168,11 @@ fn totals(cases: &[&Case]) -> String {
 }
 
 fn case(case: &Case) -> String {
-    let mut open = format!("<testcase classname=\"{}\" name=\"{}\"", escaped(&case.class), escaped(&case.name));
+    let mut open = format!(
+        "<testcase classname=\"{}\" name=\"{}\"",
+        escaped(&case.class),
+        escaped(&case.name)
+    );
     if let Some((file, line)) = &case.place {
         open.push_str(&format!(" file=\"{}\"", escaped(file)));
         if let Some(line) = line {
@@ -155,7 +181,11 @@ fn case(case: &Case) -> String {
     }
     let complaint = |element: &str, kind: &str, message: &str| {
         let first = message.lines().next().unwrap_or_default();
-        format!("<{element} type=\"{kind}\" message=\"{}\">{}</{element}>\n", escaped(first), escaped(message))
+        format!(
+            "<{element} type=\"{kind}\" message=\"{}\">{}</{element}>\n",
+            escaped(first),
+            escaped(message)
+        )
     };
     let inside = match &case.end {
         End::Passed => String::new(),

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, as GitHub's code scanning takes it.
+//! SARIF 2.1.0 for GitHub code scanning.
 
 use serde_json::{Value, json};
 
@@ -7,14 +7,15 @@ use super::{Outcome, Proof, sentence, word};
 use crate::text;
 use crate::verdict::VOCABULARY;
 
-/// GitHub keeps no more of one run.
+/// GitHub keeps at most this many per run.
 const RESULTS_MAX: usize = 5000;
-/// Lines of what was not verified.
+/// The maximum number of lines about unverified code.
 const NOTIFICATIONS_MAX: usize = 500;
-const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+const SCHEMA: &str =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// One log with one run. GitHub refuses a whole file for one result without a place, so that a finding about the whole
-/// range stands at its first change; where nothing changed, it is a notification of the tool.
+/// One log with one run. GitHub rejects a file if one result has no place, so a finding about the
+/// whole range is at its first change. If nothing changed, it is a tool notification.
 pub fn sarif(proof: &Proof) -> String {
     let rules: Vec<Value> = VOCABULARY
         .iter()
@@ -38,14 +39,17 @@ pub fn sarif(proof: &Proof) -> String {
     }
     for (number, max, what) in [
         (findings.len(), RESULTS_MAX, "findings"),
-        (proof.not_verified.len(), NOTIFICATIONS_MAX, "lines of what was not verified"),
+        (proof.not_verified.len(), NOTIFICATIONS_MAX, "lines about unverified code"),
     ] {
         if number > max {
-            notifications.push(notification("note", &format!("{} more {what} are left out here", number - max)));
+            notifications
+                .push(notification("note", &format!("{} more {what} are omitted", number - max)));
         }
     }
     let unverified = proof.not_verified.iter().take(NOTIFICATIONS_MAX);
-    notifications.extend(unverified.map(|line| notification("note", &format!("not verified: {}", sentence(line)))));
+    notifications.extend(
+        unverified.map(|line| notification("note", &format!("not verified: {}", sentence(line)))),
+    );
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -95,7 +99,7 @@ fn notification(level: &str, text: &str) -> Value {
 fn message(finding: &Finding) -> String {
     match finding.place {
         Some(_) => finding.sentence.clone(),
-        None => format!("of the whole range: {}", finding.sentence),
+        None => format!("whole range: {}", finding.sentence),
     }
 }
 
@@ -107,7 +111,8 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-/// A path as a relative reference: every byte that is not a plain letter is escaped, a colon too, which would end a scheme.
+/// A path as a relative reference. All bytes except plain letters are escaped, including colons,
+/// which would end a scheme.
 fn uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes() {

@@ -1,17 +1,17 @@
-//! A proof on a terminal: the outcome, what it rests on, and what was not looked at.
+//! A proof on a terminal: the outcome, the evidence, and what was not verified.
 
 use super::{
-    HunkProof, Proof, by_class, by_standing, code_counted, name, notes, nothing_left_out, noticed, pair, place_of,
-    place_of_hunk, range, sentence, step, tests_counted, time, told, word,
+    HunkProof, Proof, by_class, by_standing, code_counted, killed, name, notes, nothing_left_out,
+    pair, place_of, place_of_hunk, range, sentence, step, tests_counted, time, told, word,
 };
 use crate::proof::{TestProof, count};
 use crate::text::without_commands;
 use crate::verdict::Reason;
 
-/// Of one class, of one standing and of other lists.
+/// For each class, status and list.
 const LINES_MAX: usize = 20;
 
-/// Plain text for a person; every line of what was not verified stands at its end.
+/// Plain text, with everything that was not verified at the end.
 pub fn text(proof: &Proof) -> String {
     let mut rows: Vec<(&str, Vec<String>)> = vec![
         ("range", range(proof).into_iter().collect()),
@@ -44,11 +44,11 @@ pub fn text(proof: &Proof) -> String {
     if proof.not_verified.is_empty() {
         text.push_str(&format!("  {}\n", nothing_left_out()));
     }
-    // A name at the beginning of a line, indented or not, is read as a command by some CI systems.
+    // Some CI systems read a name at the beginning of a line as a command, indented or not.
     without_commands(&text).into_owned()
 }
 
-/// Each reason with its place; the next step stands once, below the last of its code.
+/// Each reason with its place. The next step appears once, below the last reason with its code.
 fn why(reasons: &[Reason]) -> Vec<String> {
     let mut lines = Vec::new();
     for (at, reason) in reasons.iter().enumerate() {
@@ -76,7 +76,9 @@ fn tests(proof: &Proof) -> Vec<String> {
 }
 
 fn test(test: &TestProof) -> String {
-    let place = place_of(test.file.as_deref(), test.line).map(|place| format!(" ({place})")).unwrap_or_default();
+    let place = place_of(test.file.as_deref(), test.line)
+        .map(|place| format!(" ({place})"))
+        .unwrap_or_default();
     format!("{}{place}: {}", name(&test.id), sentence(&test.why))
 }
 
@@ -86,8 +88,12 @@ fn code(proof: &Proof) -> Vec<String> {
         return lines;
     }
     let (killed, tried) = proof.kill_rate();
-    let faults = if tried > 0 { format!("; {killed} of {} noticed", count(tried, "fault")) } else { String::new() };
-    lines.push(format!("{}{faults}", code_counted(proof)));
+    let mutants = if tried > 0 {
+        format!("; {killed} of {} killed", count(tried, "mutant"))
+    } else {
+        String::new()
+    };
+    lines.push(format!("{}{mutants}", code_counted(proof)));
     for (standing, hunks) in by_standing(proof) {
         lines.push(format!("{}:", standing.as_str()));
         lines.extend(inside(bounded(hunks.iter().map(|hunk| self::hunk(hunk)).collect(), "place")));
@@ -97,17 +103,23 @@ fn code(proof: &Proof) -> Vec<String> {
 
 fn hunk(hunk: &HunkProof) -> String {
     let mut line = place_of_hunk(hunk);
-    if let Some(noticed) = noticed(hunk) {
-        line.push_str(&format!(": {noticed}"));
+    if let Some(killed) = killed(hunk) {
+        line.push_str(&format!(": {killed}"));
     }
     if !hunk.tests.is_empty() {
-        line.push_str(&format!(", by {}", hunk.tests.iter().map(|test| name(test)).collect::<Vec<_>>().join(", ")));
+        line.push_str(&format!(
+            ", by {}",
+            hunk.tests.iter().map(|test| name(test)).collect::<Vec<_>>().join(", ")
+        ));
     }
     line
 }
 
 fn exempted(proof: &Proof) -> Vec<String> {
-    let told = proof.exempted.iter().map(|one| format!("{} ({})", sentence(&one.what), sentence(&one.reason)));
+    let told = proof
+        .exempted
+        .iter()
+        .map(|one| format!("{} ({})", sentence(&one.what), sentence(&one.reason)));
     bounded(told.collect(), "exemption")
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::*;
 use crate::format::junit::parse;
 use crate::phase::JudgedPhase;
-use crate::proof::faults::{Fault, Hunk, Noticed};
+use crate::proof::mutants::{Hunk, Killed, Mutant};
 use crate::proof::{Evidence, Exempted, Policy, TestSeen, Without, conclude};
 use crate::verdict::{Code, VOCABULARY};
 
@@ -47,8 +47,13 @@ fn hunk(file: &str) -> Hunk {
     serde_json::from_value(serde_json::json!({"file": file, "first": 2, "last": 4})).unwrap()
 }
 
-fn fault(hunk: Option<usize>, noticed: Noticed, asked: &[&str]) -> Fault {
-    Fault { hunk, what: "a fault".to_owned(), asked: asked.iter().map(|id| (*id).to_owned()).collect(), noticed }
+fn mutant(hunk: Option<usize>, killed: Killed, asked: &[&str]) -> Mutant {
+    Mutant {
+        hunk,
+        what: "a mutant".to_owned(),
+        asked: asked.iter().map(|id| (*id).to_owned()).collect(),
+        killed,
+    }
 }
 
 fn proven() -> Proof {
@@ -57,7 +62,7 @@ fn proven() -> Proof {
         what: "the tests on the code of the base".to_owned(),
         decision: Decision::Accepted,
         reasons: Vec::new(),
-        notes: vec!["all 2 faults were noticed".to_owned()],
+        notes: vec!["all 2 mutants were killed".to_owned()],
         experiments: Vec::new(),
     };
     let pair = Pair { test: "c".repeat(40), code: "d".repeat(40), steps: vec![judged.clone()] };
@@ -67,12 +72,15 @@ fn proven() -> Proof {
         steps: vec![judged],
         tests: vec![seen("test_adds", "tests/test_calc.py", fails("assert 0 == 3"))],
         hunks: vec![hunk("calc.py"), hunk("other.py")],
-        faults: vec![
-            fault(Some(0), Noticed::By(vec!["test_adds".to_owned()]), &[]),
-            fault(Some(1), Noticed::ByNone, &[]),
+        mutants: vec![
+            mutant(Some(0), Killed::By(vec!["test_adds".to_owned()]), &[]),
+            mutant(Some(1), Killed::ByNone, &[]),
         ],
         commits: vec![pair],
-        exempted: vec![Exempted { what: "conftest.py changed".to_owned(), reason: "vendored".to_owned() }],
+        exempted: vec![Exempted {
+            what: "conftest.py changed".to_owned(),
+            reason: "vendored".to_owned(),
+        }],
         removed: vec!["test_gone".to_owned()],
         ran: "pytest -q".to_owned(),
         fence: "bubblewrap".to_owned(),
@@ -83,14 +91,20 @@ fn proven() -> Proof {
 }
 
 fn refuted() -> Proof {
-    let idle =
-        TestSeen { is_skipped: true, passes: false, ..seen("test_later", "tests/test_calc.py", Without::Passes) };
+    let idle = TestSeen {
+        is_skipped: true,
+        passes: false,
+        ..seen("test_later", "tests/test_calc.py", Without::Passes)
+    };
     conclude(Evidence {
         base: "a".repeat(40),
         head: "b".repeat(40),
         tests: vec![idle, seen("test_adds", "tests/test_calc.py", Without::Passes)],
         hunks: vec![hunk("calc.py")],
-        faults: vec![fault(Some(0), Noticed::ByNone, &[]), fault(None, Noticed::ByNone, &["test_adds"])],
+        mutants: vec![
+            mutant(Some(0), Killed::ByNone, &[]),
+            mutant(None, Killed::ByNone, &["test_adds"]),
+        ],
         policy: Policy { every_place: true, ..Policy::default() },
         ..Evidence::default()
     })
@@ -113,7 +127,10 @@ fn hostile(name: &str) -> Proof {
         head: name.to_owned(),
         tests: vec![seen(name, name, fails(&message)), seen("test_a", name, Without::Passes)],
         hunks: vec![hunk(name)],
-        faults: vec![fault(Some(0), Noticed::ByNone, &[]), fault(None, Noticed::ByNone, &["test_a"])],
+        mutants: vec![
+            mutant(Some(0), Killed::ByNone, &[]),
+            mutant(None, Killed::ByNone, &["test_a"]),
+        ],
         removed: vec![name.to_owned()],
         exempted: vec![Exempted { what: message.clone(), reason: name.to_owned() }],
         not_verified: vec![message.clone()],
@@ -123,7 +140,9 @@ fn hostile(name: &str) -> Proof {
         ..Evidence::default()
     });
     proof.code[0].tests = vec![name.to_owned()];
-    proof.reasons.push(Reason::new(Code::GreenRegression, message).test(name).place(Some(name), Some(0)));
+    proof
+        .reasons
+        .push(Reason::new(Code::GreenRegression, message).test(name).place(Some(name), Some(0)));
     proof
 }
 
@@ -140,9 +159,9 @@ fn make_many() -> Proof {
     conclude(Evidence {
         tests: (0..number).map(|at| seen(&id(at), "tests/test_many.py", Without::Passes)).collect(),
         hunks: (0..200).map(|at| hunk(&format!("src/file_{at}.py"))).collect(),
-        faults: (0..200)
-            .map(|at| fault(Some(at), Noticed::ByNone, &[]))
-            .chain([fault(None, Noticed::ByNone, &asked)])
+        mutants: (0..200)
+            .map(|at| mutant(Some(at), Killed::ByNone, &[]))
+            .chain([mutant(None, Killed::ByNone, &asked)])
             .collect(),
         not_verified: (0..number).map(|at| format!("file_{at}: generated")).collect(),
         ..Evidence::default()
@@ -165,42 +184,51 @@ fn is_harmless(shown: &str) {
 fn a_terminal_shows_the_outcome_first_and_what_was_left_out_last() {
     let shown = text(&proven());
     let expected = "\
-proven: 1 test and 2 places of the code changed: the tests fail without the change, pass with it, and nothing else broke
+proven: 1 test and 2 places in the code changed: the tests fail without the change, pass with it, \
+and nothing else broke
   range     aaaaaaaaaa..bbbbbbbbbb
   tests     1 proven
             proven:
               test_adds (tests/test_calc.py:3): without the change: assert 0 == 3
-  code      1 no test, 1 tested; 1 of 2 faults noticed
+  code      1 no test, 1 tested; 1 of 2 mutants killed
             no test:
-              other.py:2-4: 0 of 1 fault noticed
+              other.py:2-4: 0 of 1 mutant killed
             tested:
-              calc.py:2-4: 1 of 1 fault noticed, by test_adds
+              calc.py:2-4: 1 of 1 mutant killed, by test_adds
   removed   test_gone
   judged    the tests on the code of the base: RED accepted
   commits   cccccccccc and dddddddddd: RED accepted
   exempted  conftest.py changed (vendored)
-  note      all 2 faults were noticed
+  note      all 2 mutants were killed
   ran       pytest -q
   fence     bubblewrap
   time      1.5 s of tests, 0.2 s of redgreen
 not verified
-  other.py:2-4: no test notices a fault there
+  other.py:2-4: no test kills a mutant
 ";
     assert_eq!(shown, expected);
     let shown = text(&refuted());
-    assert!(shown.starts_with("refuted: 2 tests and 1 place of the code changed: the tests do not prove"), "{shown}");
-    let why = "verify.skipped: test_later: is skipped, and asks for nothing (tests/test_calc.py:3)\n";
+    assert!(
+        shown.starts_with(
+            "refuted: 2 tests and 1 place in the code changed: the tests do not prove"
+        ),
+        "{shown}"
+    );
+    let why =
+        "verify.skipped: test_later: is skipped, so it checks nothing (tests/test_calc.py:3)\n";
     assert!(shown.contains(why), "{shown}");
     assert!(shown.contains("next: remove the skip, or exempt the test in the policy\n"), "{shown}");
     let shown = text(&inconclusive());
     assert!(shown.contains("why  verify.range: the clone is shallow"), "{shown}");
     assert!(
-        shown.ends_with("not verified\n  the rest of the range: the clone is shallow: git fetch --unshallow\n"),
+        shown.ends_with(
+            "not verified\n  the rest of the range: the clone is shallow: git fetch --unshallow\n"
+        ),
         "{shown}"
     );
     assert_eq!(
         text(&empty()),
-        "proven: no test and no code changed: nothing broke\nnot verified\n  nothing was left out\n"
+        "proven: no test and no code changed: nothing broke\nnot verified\n  nothing\n"
     );
 }
 
@@ -217,21 +245,31 @@ fn a_terminal_counts_what_is_too_much() {
 #[test]
 fn foreign_text_is_harmless_in_every_view() {
     for proof in all() {
-        for shown in [text(&proof), markdown(&proof), sarif(&proof), junit(&proof), code_quality(&proof), html(&proof)]
-        {
+        for shown in [
+            text(&proof),
+            markdown(&proof),
+            sarif(&proof),
+            junit(&proof),
+            code_quality(&proof),
+            html(&proof),
+        ] {
             is_harmless(&shown);
         }
         let lines = annotations(&proof);
         for line in &lines {
             is_harmless(line);
             assert!(!line.contains('\n'), "{line}");
-            assert!(["::error ", "::warning ", "::notice "].iter().any(|kind| line.starts_with(kind)), "{line}");
+            assert!(
+                ["::error ", "::warning ", "::notice "].iter().any(|kind| line.starts_with(kind)),
+                "{line}"
+            );
             assert!(line.len() < 8000);
         }
         assert!(lines.len() <= 10);
         // No CI system finds a command in a line, though a name begins it.
-        let is_command =
-            |line: &&str| line.trim_start().starts_with("::") || line.contains("##[") || line.contains("##vso[");
+        let is_command = |line: &&str| {
+            line.trim_start().starts_with("::") || line.contains("##[") || line.contains("##vso[")
+        };
         assert_eq!(text(&proof).lines().find(is_command), None);
     }
 }
@@ -254,31 +292,44 @@ fn markdown_holds_foreign_text_in_code_within_html() {
         assert!(shown.len() < markdown::MARKDOWN_BYTES_MAX, "{}", shown.len());
         for block in shown.split("\n\n") {
             if !block.starts_with('<') {
-                let ours = |line: &str| line.starts_with('#') || !line.contains(['<', '`', '@', '|', '[', '\\']);
+                let ours = |line: &str| {
+                    line.starts_with('#') || !line.contains(['<', '`', '@', '|', '[', '\\'])
+                };
                 assert!(block.lines().all(ours), "{block}");
                 continue;
             }
             let outside: String = block
                 .split("<code>")
                 .enumerate()
-                .map(|(at, part)| if at == 0 { part } else { part.split_once("</code>").unwrap().1 })
+                .map(
+                    |(at, part)| if at == 0 { part } else { part.split_once("</code>").unwrap().1 },
+                )
                 .collect();
             for sign in ["@", "http", "www.", "script", "#", "::", "`"] {
                 assert!(!outside.contains(sign), "{sign} in {outside}");
             }
             for tag in ["table", "details", "ul", "code", "tr", "td"] {
                 let number = |tag: &str| block.matches(tag).count();
-                assert_eq!(number(&format!("<{tag}>")), number(&format!("</{tag}>")), "{tag} in {block}");
+                assert_eq!(
+                    number(&format!("<{tag}>")),
+                    number(&format!("</{tag}>")),
+                    "{tag} in {block}"
+                );
             }
         }
         assert!(shown.contains("\n### Not verified\n"));
     }
     let shown = markdown(&many());
     assert!(shown.contains("<details><summary>all 5000</summary>"), "{shown}");
-    assert!(markdown(&proven()).starts_with("## ✅ redgreen verify: proven\n\n1 test and 2 places"));
+    assert!(
+        markdown(&proven()).starts_with("## ✅ redgreen verify: proven\n\n1 test and 2 places")
+    );
     assert!(markdown(&refuted()).starts_with("## ❌ redgreen verify: refuted\n"));
-    assert!(markdown(&inconclusive()).starts_with("## ❔ redgreen verify: inconclusive\n\nIt could not be found out"));
-    assert!(markdown(&empty()).ends_with("### Not verified\n\nNothing was left out.\n"));
+    assert!(
+        markdown(&inconclusive())
+            .starts_with("## ❔ redgreen verify: inconclusive\n\nCannot tell whether")
+    );
+    assert!(markdown(&empty()).ends_with("### Not verified\n\nNothing.\n"));
 }
 
 #[test]
@@ -286,18 +337,18 @@ fn annotations_are_on_their_lines_with_the_worst_first() {
     assert_eq!(
         annotations(&refuted()),
         [
-            "::error file=tests/test_calc.py,line=3,title=redgreen%3A verify.skipped::test_later: is skipped, and asks for \
-             nothing%0Anext: remove the skip, or exempt the test in the policy",
+            "::error file=tests/test_calc.py,line=3,title=redgreen%3A verify.skipped::test_later: \
+             is skipped, so it checks nothing%0Anext: remove the skip, or exempt the test in the policy",
             "::error file=tests/test_calc.py,line=3,title=redgreen%3A verify.does_not_discriminate::test_adds: passes without \
-             the change too, and notices no fault%0Anext: improve the assertions of the test, or exempt it in the policy",
-            "::error file=calc.py,line=2,endLine=4,title=redgreen%3A verify.no_test::no test notices a fault in calc.py:2-4%0A\
+             the change, and kills no mutant%0Anext: improve the assertions of the test, or exempt it in the policy",
+            "::error file=calc.py,line=2,endLine=4,title=redgreen%3A verify.no_test::no test kills a mutant in calc.py:2-4%0A\
              next: write a test that fails without the change",
         ]
     );
     assert_eq!(
         annotations(&proven()),
         [
-            "::notice file=other.py,line=2,endLine=4,title=redgreen%3A verify.no_test::no test notices a fault in other.py:2-4"
+            "::notice file=other.py,line=2,endLine=4,title=redgreen%3A verify.no_test::no test kills a mutant in other.py:2-4"
         ]
     );
     let unknown = "::warning title=redgreen%3A verify.range::the clone is shallow: git fetch --unshallow%0Anext: use commits \
@@ -306,7 +357,7 @@ fn annotations_are_on_their_lines_with_the_worst_first() {
     assert_eq!(annotations(&empty()), [""; 0]);
     let lines = annotations(&many());
     assert_eq!(lines.len(), 10);
-    assert_eq!(lines[9], "::error title=redgreen verify::5191 more; the summary of the job lists them");
+    assert_eq!(lines[9], "::error title=redgreen verify::5191 more are listed in the job summary");
     let odd = annotations(&hostile("a,b:c%0A.py"));
     assert!(odd[0].starts_with("::error file=a%2Cb%3Ac%250A.py,line=3,"), "{odd:?}");
 }
@@ -328,7 +379,10 @@ fn sarif_has_a_rule_and_a_place_for_every_result() {
             assert!(!result["message"]["text"].as_str().unwrap().is_empty());
             let place = &result["locations"][0]["physicalLocation"];
             let uri = place["artifactLocation"]["uri"].as_str().unwrap();
-            assert!(uri.bytes().all(|byte| byte.is_ascii_graphic() && !b":\\<>\"".contains(&byte)), "{uri}");
+            assert!(
+                uri.bytes().all(|byte| byte.is_ascii_graphic() && !b":\\<>\"".contains(&byte)),
+                "{uri}"
+            );
             assert!(place["region"]["startLine"].as_u64().unwrap() > 0);
             marks.push(result["partialFingerprints"]["redgreen/v1"].as_str().unwrap().to_owned());
         }
@@ -339,18 +393,25 @@ fn sarif_has_a_rule_and_a_place_for_every_result() {
         assert_eq!(marks.len(), number, "a fingerprint twice");
     }
     let log = read(&sarif(&refuted()));
-    let levels: Vec<&str> =
-        log["runs"][0]["results"].as_array().unwrap().iter().map(|one| one["level"].as_str().unwrap()).collect();
+    let levels: Vec<&str> = log["runs"][0]["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["level"].as_str().unwrap())
+        .collect();
     assert_eq!(levels, ["error"; 3]);
     assert_eq!(read(&sarif(&proven()))["runs"][0]["results"][0]["level"], "note");
-    let told = read(&sarif(&many()))["runs"][0]["invocations"][0]["toolExecutionNotifications"][0]["message"].clone();
-    assert_eq!(told["text"], "200 more findings are left out here");
+    let told = read(&sarif(&many()))["runs"][0]["invocations"][0]["toolExecutionNotifications"][0]
+        ["message"]
+        .clone();
+    assert_eq!(told["text"], "200 more findings are omitted");
     // Nothing changed that it could stand at: GitHub would refuse a result without a place.
     let run = &read(&sarif(&inconclusive()))["runs"][0];
     assert_eq!(run["results"], serde_json::json!([]));
     assert_eq!(run["invocations"][0]["executionSuccessful"], false);
-    let told = run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"].as_str().unwrap();
-    assert_eq!(told, "of the whole range: the clone is shallow: git fetch --unshallow");
+    let told =
+        run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"].as_str().unwrap();
+    assert_eq!(told, "whole range: the clone is shallow: git fetch --unshallow");
 }
 
 #[test]
@@ -368,11 +429,15 @@ fn paths_are_relative_references_and_those_outside_are_none() {
         ("C:\\a.py", "calc.py"),
     ] {
         let mut proof = refuted();
-        proof.reasons = vec![Reason::new(Code::GreenRegression, "broke").place(Some(file), Some(1))];
+        proof.reasons =
+            vec![Reason::new(Code::GreenRegression, "broke").place(Some(file), Some(1))];
         let log = read(&sarif(&proof));
         let results = log["runs"][0]["results"].as_array().unwrap();
         let result = results.iter().find(|one| one["ruleId"] == "green.regression").unwrap();
-        assert_eq!(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], uri, "{file}");
+        assert_eq!(
+            result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], uri,
+            "{file}"
+        );
     }
 }
 
@@ -391,14 +456,20 @@ fn gitlab_gets_what_it_needs_of_each_finding() {
     for proof in all() {
         for entry in read(&code_quality(&proof)).as_array().unwrap() {
             for key in ["description", "check_name", "fingerprint", "severity"] {
-                assert!(entry[key].as_str().is_some_and(|value| !value.is_empty()), "{key} of {entry}");
+                assert!(
+                    entry[key].as_str().is_some_and(|value| !value.is_empty()),
+                    "{key} of {entry}"
+                );
             }
             assert!(entry["location"]["lines"]["begin"].as_u64().unwrap() > 0);
             assert!(entry["location"]["path"].as_str().is_some());
         }
     }
     let first = &read(&code_quality(&refuted()))[0];
-    assert_eq!((first["severity"].as_str(), first["check_name"].as_str()), (Some("major"), Some("verify.skipped")));
+    assert_eq!(
+        (first["severity"].as_str(), first["check_name"].as_str()),
+        (Some("major"), Some("verify.skipped"))
+    );
     assert_eq!(code_quality(&empty()), "[]\n");
 }
 
@@ -416,7 +487,10 @@ fn junit_has_a_case_for_the_range_each_test_and_each_place() {
         "{xml}"
     );
     assert!(xml.contains("<property name=\"base\" value=\"aaaaaaaa"), "{xml}");
-    assert!(xml.contains("<failure type=\"skipped\" message=\"is skipped, and asks for nothing\">"), "{xml}");
+    assert!(
+        xml.contains("<failure type=\"skipped\" message=\"is skipped, so it checks nothing\">"),
+        "{xml}"
+    );
     let xml = junit(&proven());
     assert!(xml.contains("tests=\"4\" failures=\"0\" errors=\"0\" skipped=\"1\""), "{xml}");
     let xml = junit(&inconclusive());
@@ -430,7 +504,7 @@ fn junit_has_a_case_for_the_range_each_test_and_each_place() {
     let policy = Policy { exempt: vec![exempt], ..refuted().evidence.policy };
     let xml = junit(&conclude(Evidence { policy, ..refuted().evidence }));
     assert!(xml.contains("failures=\"3\" errors=\"0\" skipped=\"1\""), "{xml}");
-    assert!(xml.contains("<skipped message=\"is skipped, and asks for nothing\"/>"), "{xml}");
+    assert!(xml.contains("<skipped message=\"is skipped, so it checks nothing\"/>"), "{xml}");
 }
 
 #[test]
@@ -442,7 +516,8 @@ fn the_page_has_no_script_and_no_way_out() {
             assert!(!page.contains(sign), "{sign} in the page");
         }
         for tag in ["table", "details", "section", "tr", "td", "ul"] {
-            let opened = page.matches(&format!("<{tag}>")).count() + page.matches(&format!("<{tag} ")).count();
+            let opened = page.matches(&format!("<{tag}>")).count()
+                + page.matches(&format!("<{tag} ")).count();
             assert_eq!(opened, page.matches(&format!("</{tag}>")).count(), "{tag}");
         }
         assert!(page.contains("<h2>Not verified</h2>"));

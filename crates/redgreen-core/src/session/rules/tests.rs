@@ -1,4 +1,4 @@
-//! Rows: an edit, the stage, and what is held against it.
+//! Tests for objections to edits in each stage.
 
 use super::*;
 use crate::framework::{cargo, pytest};
@@ -9,15 +9,21 @@ fn owed() -> Stage {
     Stage::Green { targets: Vec::new() }
 }
 
-/// What is held against an edit, as codes.
-fn held(stage: &Stage, path: &str, old: Option<&str>, new: New<'_>, known: &[&str]) -> Vec<&'static str> {
+/// The objections to an edit, as codes.
+fn held(
+    stage: &Stage,
+    path: &str,
+    old: Option<&str>,
+    new: New<'_>,
+    known: &[&str],
+) -> Vec<&'static str> {
     let frameworks = [&pytest::FRAMEWORK, &cargo::FRAMEWORK];
     let reasons = objections(stage, FileChange { path, old, new }, &frameworks, known);
     reasons.iter().map(|reason| reason.code.as_str()).collect()
 }
 
 #[test]
-fn green_keeps_tests_and_configuration_and_opens_the_rest() {
+fn green_freezes_tests_and_configuration() {
     let weaker = TEST.replace("== 3", "!= 9");
     let more = format!("{TEST}\n\ndef test_more():\n    assert add(0, 0) == 0\n");
     let tests = ["green.tests_changed"];
@@ -33,7 +39,12 @@ fn green_keeps_tests_and_configuration_and_opens_the_rest() {
         ("calc.py", Some("x"), New::Gone, &[]),
         ("pytest.ini", Some("[pytest]\n"), New::Text("[pytest]\naddopts = -k no\n"), &config),
         ("pytest.ini", None, New::Text("[pytest]\n"), &config),
-        ("pyproject.toml", Some(""), New::Text("[tool.pytest.ini_options]\naddopts = \"-k no\"\n"), &config),
+        (
+            "pyproject.toml",
+            Some(""),
+            New::Text("[tool.pytest.ini_options]\naddopts = \"-k no\"\n"),
+            &config,
+        ),
         ("pyproject.toml", Some(""), New::Text("[project]\nname = \"a\"\n"), &[]),
         ("redgreen.toml", Some(""), New::Text("[test]\n"), &config),
         ("conftest.py", None, New::Text("import calc\ncalc.add = 3\n"), &config),
@@ -45,24 +56,32 @@ fn green_keeps_tests_and_configuration_and_opens_the_rest() {
 }
 
 #[test]
-fn before_a_red_only_the_configuration_is_closed() {
+fn before_red_only_the_configuration_is_frozen() {
     for (path, old, new, expected) in [
         ("test_calc.py", Some(TEST), New::Text(""), &[][..]),
         ("calc.py", Some(""), New::Text("def add(a, b):\n    return a + b\n"), &[]),
-        ("pytest.ini", Some("[pytest]\n"), New::Text("[pytest]\naddopts = -k no\n"), &["refactor.config_changed"]),
+        (
+            "pytest.ini",
+            Some("[pytest]\n"),
+            New::Text("[pytest]\naddopts = -k no\n"),
+            &["refactor.config_changed"],
+        ),
     ] {
         assert_eq!(held(&Stage::Open, path, old, new, &[]), expected, "{path}");
     }
 }
 
 #[test]
-fn tests_beside_the_code_are_frozen_and_the_code_is_not() {
+fn freezes_tests_next_to_the_code_but_not_the_code() {
     let tests = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() { assert_eq!(super::add(1, 2), 3); }\n}\n";
     let old = format!("pub fn add(_: u8, _: u8) -> u8 {{ 0 }}\n{tests}");
     let code = old.replace("{ 0 }", "{ 3 }");
     let weaker = old.replace(", 3)", ", 0)");
     assert!(held(&owed(), "src/lib.rs", Some(&old), New::Text(&code), &[]).is_empty());
-    assert_eq!(held(&owed(), "src/lib.rs", Some(&old), New::Text(&weaker), &[]), ["green.tests_changed"]);
+    assert_eq!(
+        held(&owed(), "src/lib.rs", Some(&old), New::Text(&weaker), &[]),
+        ["green.tests_changed"]
+    );
 }
 
 #[test]
@@ -70,11 +89,11 @@ fn an_objection_names_the_test() {
     let weaker = TEST.replace("== 3", "!= 9");
     let changed = FileChange { path: "test_calc.py", old: Some(TEST), new: New::Text(&weaker) };
     let reasons = objections(&owed(), changed, &[&pytest::FRAMEWORK], &[]);
-    assert_eq!(reasons[0].sentence, "test_calc.py was changed: test_adds differs");
+    assert_eq!(reasons[0].sentence, "test_calc.py was changed: test_adds changed");
 }
 
 #[test]
-fn settings_go_on_calling_redgreen() {
+fn settings_must_keep_calling_redgreen() {
     let old = "{\"hooks\": {\"Stop\": [{\"command\": \"redgreen hook claude\"}]}}";
     for (new, free) in [("{}", false), (old, true), (&format!("{old}\n"), true)] {
         let found = held(&Stage::Open, ".claude/settings.json", Some(old), New::Text(new), &[]);
@@ -85,7 +104,7 @@ fn settings_go_on_calling_redgreen() {
 }
 
 #[test]
-fn what_a_file_is_to_the_next_step() {
+fn changed_files_decide_the_next_phase() {
     let inner = "#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() { assert_eq!(super::add(1, 2), 3); }\n}\n";
     let code = "pub fn add(_: u8, _: u8) -> u8 { 0 }\n";
     let (with_tests, other) =

@@ -1,9 +1,10 @@
-//! A file that lists its tests: no plan, one cycle, more tests where coverage falls short.
+//! Tests for a file that lists its tests: no plan, one cycle, more tests if coverage is too low.
 
 use super::*;
 use crate::brief::{Case, Door};
 
-/// Performs steps whose event is plain until somebody has to say something; the role that is asked, or the phase judged.
+/// Performs steps with only one possible event. Returns the role that is asked, or the phase that
+/// is judged.
 fn until_asked(mut state: State, commits: &mut u32) -> (State, String) {
     loop {
         let event = match step::next(&state) {
@@ -23,7 +24,15 @@ fn until_asked(mut state: State, commits: &mut u32) -> (State, String) {
             Step::Leave { outcome } => return (state, outcome_name(&outcome).to_owned()),
             Step::Lint => return (state, "lint".to_owned()),
             Step::Measure => return (state, "measure".to_owned()),
-            step @ (Step::Pause { .. } | Step::Review { .. } | Step::Merge { .. } | Step::Discard | Step::Stop) => {
+            step @ (Step::Pause { .. }
+            | Step::Attempt { .. }
+            | Step::Compare { .. }
+            | Step::Choose { .. }
+            | Step::Take { .. }
+            | Step::Review { .. }
+            | Step::Merge { .. }
+            | Step::Discard
+            | Step::Stop) => {
                 panic!("{}", step.name())
             }
         };
@@ -37,7 +46,8 @@ fn coverage_short() -> Verdict {
 
 /// A task with two test cases.
 pub(super) fn brief() -> Brief {
-    let case = |id: &str| Case { id: id.to_owned(), description: "works".to_owned(), ..Case::default() };
+    let case =
+        |id: &str| Case { id: id.to_owned(), description: "works".to_owned(), ..Case::default() };
     Brief {
         door: Door::Task,
         test_cases: vec![case("TC001"), case("TC002")],
@@ -47,12 +57,16 @@ pub(super) fn brief() -> Brief {
 }
 
 #[test]
-fn all_tests_first_then_the_code_then_more_tests_where_they_reach_too_little() {
+fn writes_all_tests_then_code_then_tests_for_coverage() {
     let brief = brief();
     let run = Run { brief, ..run(Policy { iterations_max: 4, ..Policy::default() }, &[]) };
     let mut state = State::begin(&Event::Started { run: Box::new(run) }).unwrap();
     let mut commits = 0;
-    let unmet = Event::Linted { findings: vec![], criteria: vec!["`pytest` says no".to_owned()], took_ms: 0 };
+    let unmet = Event::Linted {
+        findings: vec![],
+        criteria: vec!["`pytest` says no".to_owned()],
+        took_ms: 0,
+    };
     let met = Event::Linted { findings: vec![], criteria: vec![], took_ms: 0 };
     for (asked, event) in [
         ("measure", measured(true)),
@@ -62,7 +76,7 @@ fn all_tests_first_then_the_code_then_more_tests_where_they_reach_too_little() {
         ("judge GREEN", judged(Phase::Green, coverage_short(), None)),
         ("GREEN test 2", turned(Role::Test, done(""), "broken")),
         ("judge GREEN", judged(Phase::Green, refused(Code::RefactorRegression, None), None)),
-        // Back at the code that was right, and asked again.
+        // Back at the right code, and asked again.
         ("GREEN test 2", turned(Role::Test, done(""), "covered")),
         ("judge GREEN", accepted(Phase::Green)),
         ("lint", met),
@@ -74,13 +88,17 @@ fn all_tests_first_then_the_code_then_more_tests_where_they_reach_too_little() {
         assert_eq!(told, asked);
         state = now.apply(&event, AT).unwrap();
     }
-    // The task's own criterion is not met: refactored again, after a pause.
-    assert!(matches!(&state.situation, Situation::Working { phase: Phase::Refactor, .. }), "{:?}", state.situation);
+    // The task's own criterion is not met: another refactoring after a pause.
+    assert!(
+        matches!(&state.situation, Situation::Working { phase: Phase::Refactor, .. }),
+        "{:?}",
+        state.situation
+    );
     assert_eq!((commits, state.progress.completed.len()), (2, 0));
 }
 
 #[test]
-fn coverage_that_stays_short_ends_green_as_failures_do() {
+fn missing_coverage_ends_green_like_failures() {
     let brief = Brief { door: Door::Spec, ..Brief::of("a till") };
     let run = Run { brief, ..run(Policy { iterations_max: 2, ..Policy::default() }, &[]) };
     let mut state = State::begin(&Event::Started { run: Box::new(run) }).unwrap();

@@ -1,4 +1,4 @@
-//! A person takes the turns: nothing that they wrote is ever taken back, however often it is refused.
+//! Tests for turns of a person: their work is never rolled back, however often it is refused.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn by_a_person(role: Role, turn: Turn, tree: &str) -> Event {
     event
 }
 
-/// A run up to the question of a phase, every phase before it accepted.
+/// A run at the start of a phase, with all earlier phases accepted.
 fn asked_for(phase: Phase) -> State {
     let start = Event::Started { run: Box::new(run(Policy::default(), &["lint"])) };
     let mut state = State::begin(&start).unwrap();
@@ -31,6 +31,10 @@ fn asked_for(phase: Phase) -> State {
             }
             Step::Note { commit, handoff } => Event::Noted { commit, handoff },
             step @ (Step::Pause { .. }
+            | Step::Attempt { .. }
+            | Step::Compare { .. }
+            | Step::Choose { .. }
+            | Step::Take { .. }
             | Step::Restore { .. }
             | Step::Record { .. }
             | Step::Review { .. }
@@ -44,7 +48,7 @@ fn asked_for(phase: Phase) -> State {
 }
 
 #[test]
-fn no_limit_takes_the_work_of_a_person_back() {
+fn no_limit_rolls_back_the_work_of_a_person() {
     for (phase, code) in [
         (Phase::Plan, Code::PlanTouchesCode),
         (Phase::Red, Code::RedTouchesImplementation),
@@ -55,20 +59,26 @@ fn no_limit_takes_the_work_of_a_person_back() {
         for number in 0..REFUSALS {
             let tree = format!("try{number}");
             state = state.apply(&by_a_person(role_of(phase), done(""), &tree), AT).unwrap();
-            let verdict = judged(phase, refused(code, None), (phase == Phase::Plan).then(|| planning(None)));
+            let verdict =
+                judged(phase, refused(code, None), (phase == Phase::Plan).then(|| planning(None)));
             state = state.apply(&verdict, AT).unwrap();
-            assert!(matches!(step::next(&state), Step::Ask { .. }), "{phase} {number}: {:?}", step::next(&state));
+            assert!(
+                matches!(step::next(&state), Step::Ask { .. }),
+                "{phase} {number}: {:?}",
+                step::next(&state)
+            );
             assert_eq!(*state.expected_tree(), *tree, "{phase} {number}");
         }
     }
 }
 
 #[test]
-fn where_nobody_answers_the_run_is_left_and_resumed_with_what_was_written() {
+fn without_an_answer_the_run_stops_and_keeps_the_work() {
     let mut state = asked_for(Phase::Red);
     for _ in 0..=Policy::default().retries_max {
         assert!(matches!(step::next(&state), Step::Ask { .. }));
-        state = state.apply(&by_a_person(Role::Test, failed(Failure::Timeout), "half"), AT).unwrap();
+        state =
+            state.apply(&by_a_person(Role::Test, failed(Failure::Timeout), "half"), AT).unwrap();
     }
     let Step::Leave { outcome } = step::next(&state) else { panic!("{:?}", step::next(&state)) };
     assert_eq!(outcome_name(&outcome), "agent-unusable");
@@ -87,26 +97,36 @@ fn found(commits: &[&str], work: Option<&str>) -> Event {
 }
 
 #[test]
-fn commits_on_the_branch_are_judged_one_by_one_and_taken_in_together() {
+fn commits_on_the_branch_are_judged_one_by_one_and_accepted_together() {
     let kept_form = || Verdict::accepted(Reason::plain(Code::RefactorKept));
-    let mut state = asked_for(Phase::Refactor).apply(&found(&["one", "two"], Some("merged")), AT).unwrap();
+    let mut state =
+        asked_for(Phase::Refactor).apply(&found(&["one", "two"], Some("merged")), AT).unwrap();
     let head = state.progress.head.clone();
     assert_eq!(step::next(&state), Step::Review { commit: mark("one", "tree of one") });
-    assert!(state.clone().apply(&reviewed("two", Phase::Refactor, kept_form()), AT).is_err(), "in their order only");
+    assert!(
+        state.clone().apply(&reviewed("two", Phase::Refactor, kept_form()), AT).is_err(),
+        "only in order"
+    );
     state = state.apply(&reviewed("one", Phase::Refactor, kept_form()), AT).unwrap();
-    assert_eq!(state.progress.head, head, "all of them or none");
+    assert_eq!(state.progress.head, head, "all commits or none");
 
     let refusal = reviewed("two", Phase::Refactor, refused(Code::RefactorRegression, None));
     let stopped = state.clone().apply(&refusal, AT).unwrap();
-    let Step::Leave { outcome: Outcome::Undecided { trouble, .. } } = step::next(&stopped) else { panic!("it stops") };
-    assert!(trouble.message.contains("two") && trouble.message.contains("refactor.regression"), "{trouble:?}");
+    let Step::Leave { outcome: Outcome::Undecided { trouble, .. } } = step::next(&stopped) else {
+        panic!("it stops")
+    };
+    assert!(
+        trouble.message.contains("two") && trouble.message.contains("refactor.regression"),
+        "{trouble:?}"
+    );
     assert_eq!(stopped.progress.head, head);
     let left = Event::Left { outcome: Outcome::Undecided { phase: Phase::Refactor, trouble } };
-    let again = stopped.apply(&left, AT).unwrap().apply(&Event::Resumed { policy: None }, AT).unwrap();
-    assert!(matches!(step::next(&again), Step::Prepare { .. }), "the branch is looked at again");
+    let again =
+        stopped.apply(&left, AT).unwrap().apply(&Event::Resumed { policy: None }, AT).unwrap();
+    assert!(matches!(step::next(&again), Step::Prepare { .. }), "the branch is read again");
 
     state = state.apply(&reviewed("two", Phase::Refactor, kept_form()), AT).unwrap();
-    let Step::Note { commit, handoff } = step::next(&state) else { panic!("the note moves along") };
+    let Step::Note { commit, handoff } = step::next(&state) else { panic!("the note must move") };
     assert_eq!((commit.as_str(), handoff.next_phase), ("two", Phase::Refactor));
     state = state.apply(&Event::Noted { commit, handoff }, AT).unwrap();
     assert_eq!(state.progress.head, mark("two", "tree of two"));
@@ -114,7 +134,7 @@ fn commits_on_the_branch_are_judged_one_by_one_and_taken_in_together() {
 }
 
 #[test]
-fn a_person_who_does_what_the_phase_asks_for_moves_the_run_on() {
+fn a_person_who_does_the_work_of_a_phase_advances_the_run() {
     let mut red = Verdict::accepted(Reason::plain(Code::RedAssertion));
     red.targets.push("t::mine".to_owned());
     let green = Verdict::accepted(Reason::plain(Code::GreenPasses));
@@ -129,12 +149,14 @@ fn a_person_who_does_what_the_phase_asks_for_moves_the_run_on() {
         for (name, (judged_as, verdict)) in names.iter().zip(commits) {
             state = state.apply(&reviewed(name, *judged_as, (*verdict).clone()), AT).unwrap();
         }
-        let Step::Note { commit, handoff } = step::next(&state) else { panic!("{:?}", step::next(&state)) };
+        let Step::Note { commit, handoff } = step::next(&state) else {
+            panic!("{:?}", step::next(&state))
+        };
         assert_eq!(handoff.next_phase, expected);
         state = state.apply(&Event::Noted { commit, handoff }, AT).unwrap();
         assert_eq!(state.phase(), expected);
     }
-    // Where nobody is about to write code, a test that fails is in the way.
+    // Outside of RED and GREEN, a failing test stops the run.
     let state = asked_for(Phase::Plan).apply(&found(&["mine"], None), AT).unwrap();
     let state = state.apply(&reviewed("mine", Phase::Red, red), AT).unwrap();
     assert!(matches!(step::next(&state), Step::Leave { outcome: Outcome::Undecided { .. } }));

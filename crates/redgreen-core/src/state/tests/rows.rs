@@ -1,13 +1,15 @@
-//! Stories in short: what the agents did and what was ruled on it, and the steps that followed.
+//! Stories in a short notation: the actions of agents, the verdicts, and the resulting steps.
 //!
-//! Only what is open needs a word; a pause, a restore, a commit and a note take care of themselves. A step in the trace
-//! may say more: `restore=tree3`, `leave=gave-up`. What comes before `|` is not part of the trace.
+//! Only choices need a word; a pause, a restore, a commit and a note happen by themselves. A step
+//! in the trace can have details: `restore=tree3`, `leave=gave-up`. Words before `|` are not part
+//! of the trace.
 
 use super::*;
 use crate::policy::Budget;
+use crate::steps::Steps;
 
-/// Through PLAN and RED, or up to REFACTOR.
-const TO_GREEN: &str = "usable edits ok edits ok";
+/// Words for PLAN and RED, and up to REFACTOR.
+pub(super) const TO_GREEN: &str = "usable edits ok edits ok";
 const TO_REFACTOR: &str = "usable edits ok edits ok edits ok";
 
 pub(super) struct Story {
@@ -16,23 +18,36 @@ pub(super) struct Story {
     commits: u32,
     trace: Vec<String>,
     steps: Vec<Step>,
-    /// What a person is told of the next try after the last word.
+    /// The same story as `redgreen ui` follows it, without the state.
+    told: Steps,
+    /// The next attempt as reported to the user after the last word.
     next_try: Option<(u32, u32, u64)>,
 }
 
 impl Story {
     pub(super) fn of(policy: Policy, linters: &[&str], words: &str) -> Self {
-        let state = State::begin(&Event::Started { run: Box::new(run(policy, linters)) }).unwrap();
-        let mut story = Self { state, trees: 0, commits: 0, trace: Vec::new(), steps: Vec::new(), next_try: None };
-        story.goes_on();
+        let started = Event::Started { run: Box::new(run(policy, linters)) };
+        let state = State::begin(&started).unwrap();
+        let mut told = Steps::default();
+        told.hear(AT * 1000, &started);
+        let mut story = Self {
+            state,
+            trees: 0,
+            commits: 0,
+            trace: Vec::new(),
+            steps: Vec::new(),
+            told,
+            next_try: None,
+        };
+        story.performs_forced_steps();
         for word in words.split_whitespace() {
             story.hears(word);
         }
         story
     }
 
-    /// Does what needs no word, up to the next choice.
-    fn goes_on(&mut self) {
+    /// Performs steps without a choice.
+    fn performs_forced_steps(&mut self) {
         while let Some(event) = self.sole_ending() {
             self.performs(&event);
         }
@@ -40,13 +55,42 @@ impl Story {
 
     fn performs(&mut self, event: &Event) {
         let step = step::next(&self.state);
-        // Words come between the steps.
-        let is_step = !matches!(event, Event::UserSaid { .. } | Event::PlanEdited { .. });
+        // User messages arrive between steps.
+        let is_step = !matches!(
+            event,
+            Event::UserSaid { .. } | Event::PauseAsked { .. } | Event::PlanEdited { .. }
+        );
         if step != Step::Stop && is_step {
             self.trace.push(told_briefly(&step));
         }
         self.steps.push(step);
         self.state = self.state.clone().apply(event, AT).unwrap();
+        self.told.hear(AT * 1000, event);
+        if matches!(event, Event::Left { .. }) {
+            self.agrees();
+        }
+    }
+
+    /// Pages say what the state says.
+    fn agrees(&self) {
+        let (told, state) = (&self.told, &self.state);
+        let progress = &state.progress;
+        assert_eq!((told.cycle, told.cycles()), (progress.cycle, state.cycles()));
+        assert_eq!(told.head.as_ref(), Some(&progress.head.commit));
+        assert_eq!((&told.left, told.is_over), (&state.left, state.is_over()));
+        assert_eq!(
+            told.current.as_deref(),
+            progress.current.as_ref().map(|test| test.description.as_str())
+        );
+        let withheld = progress.withheld.as_ref().map_or(0, |withheld| withheld.tests);
+        assert_eq!(
+            (told.written, told.joined, told.withheld),
+            (progress.written, progress.joined, withheld)
+        );
+        assert_eq!(
+            (told.spent.tokens, told.spent.work_ms),
+            (state.spent.tokens, state.spent.work_ms)
+        );
     }
 
     fn sole_ending(&mut self) -> Option<Event> {
@@ -64,6 +108,10 @@ impl Story {
             Step::Leave { outcome } => Some(Event::Left { outcome }),
             Step::Measure
             | Step::Ask { .. }
+            | Step::Attempt { .. }
+            | Step::Compare { .. }
+            | Step::Choose { .. }
+            | Step::Take { .. }
             | Step::Judge { .. }
             | Step::Lint
             | Step::Review { .. }
@@ -80,7 +128,7 @@ impl Story {
         let event = self.event(word);
         self.performs(&event);
         self.next_try = self.state.next_try().map(|next| (next.number, next.of, next.pause_ms));
-        self.goes_on();
+        self.performs_forced_steps();
     }
 
     fn event(&mut self, word: &str) -> Event {
@@ -88,11 +136,14 @@ impl Story {
         let holds = self.state.expected_tree().to_owned();
         let (word, number) = word.split_once('=').unwrap_or((word, ""));
         let mut best = Standing { kept: PASSED, reached: 0 };
-        if let Situation::Working { attempt: Attempt { best: Some(known), .. }, .. } = &self.state.situation {
+        if let Situation::Working { attempt: Attempt { best: Some(known), .. }, .. } =
+            &self.state.situation
+        {
             best = known.standing;
         }
         let turn = |turn: Turn, tree: &str| turned(self.role(), turn, tree);
-        let ruled = |code: Code, standing: Option<Standing>| judged(phase, refused(code, standing), None);
+        let ruled =
+            |code: Code, standing: Option<Standing>| judged(phase, refused(code, standing), None);
         match word {
             "usable" => measured(true),
             "unusable-suite" => measured(false),
@@ -102,7 +153,9 @@ impl Story {
             }
             "brings" => turn(done("an answer"), &format!("tree{number}")),
             "idles" => turn(done("an answer"), &holds),
-            "limited" => turn(failed(Failure::RateLimit { retry_after_ms: number.parse().ok() }), &holds),
+            "limited" => {
+                turn(failed(Failure::RateLimit { retry_after_ms: number.parse().ok() }), &holds)
+            }
             "slow" => turn(failed(Failure::Timeout), &holds),
             "crashes" => turn(failed(Failure::Crash), "debris"),
             "unusable" => turn(failed(Failure::Unusable), &holds),
@@ -119,51 +172,84 @@ impl Story {
             "fails" => ruled(Code::GreenStillFailing, Some(best)),
             "gains" => ruled(Code::GreenRegression, standing(best.kept, best.reached + 1)),
             "unbuilt" => ruled(Code::GreenDoesNotCompile, standing(0, 0)),
-            // Most of it loads and passes, one file does not.
+            // Most of it loads and passes; one file does not.
             "nearly" => ruled(Code::GreenDoesNotCompile, standing(best.kept, best.reached + 1)),
             "tampers" => ruled(Code::GreenTestsChanged, None),
             "doubts" => judged(phase, Verdict::undecided(Reason::plain(Code::RunnerBroken)), None),
-            "contests" => judged(phase, Verdict::undecided(Reason::plain(Code::GreenContested)), None),
+            "contests" => {
+                judged(phase, Verdict::undecided(Reason::plain(Code::GreenContested)), None)
+            }
             "clean" => Event::Linted { findings: vec![], criteria: vec![], took_ms: 0 },
-            "lint" => Event::Linted { findings: vec!["ruff: E501".to_owned()], criteria: vec![], took_ms: 0 },
+            "lint" => Event::Linted {
+                findings: vec!["ruff: E501".to_owned()],
+                criteria: vec![],
+                took_ms: 0,
+            },
             "interrupt" => Event::Left { outcome: Outcome::Interrupted },
             "resume" => Event::Resumed { policy: None },
             "raise" => {
-                let policy = Policy { budget: Budget::default(), cycles_max: 9, ..self.state.run.policy.clone() };
+                let policy = Policy {
+                    budget: Budget::default(),
+                    cycles_max: 9,
+                    ..self.state.run.policy.clone()
+                };
                 Event::Resumed { policy: Some(Box::new(policy)) }
             }
             "approve" => Event::Decided { decision: Choice::Approve, manner: Manner::default() },
             "abort" => Event::Decided { decision: Choice::Abort, manner: Manner::default() },
-            "back" => Event::RolledBack { to: Oid::named(&format!("commit{number}")), salvage: None },
+            "back" => {
+                Event::RolledBack { to: Oid::named(&format!("commit{number}")), salvage: None }
+            }
             "reject" => {
                 let to = self.state.before_test().unwrap().progress.head.commit.clone();
-                Event::TestRejected { to, message: "test the sum, not the sign".to_owned(), salvage: None }
+                Event::TestRejected {
+                    to,
+                    message: "test the sum, not the sign".to_owned(),
+                    salvage: None,
+                }
             }
             "edit" => {
                 self.trees += 1;
-                let to = self.state.before(self.state.editable().unwrap()).unwrap().progress.head.commit.clone();
-                Event::WorkEdited { to, tree: Oid::named(&format!("tree{}", self.trees)), salvage: None }
+                let to = self
+                    .state
+                    .before(self.state.editable().unwrap())
+                    .unwrap()
+                    .progress
+                    .head
+                    .commit
+                    .clone();
+                Event::WorkEdited {
+                    to,
+                    tree: Oid::named(&format!("tree{}", self.trees)),
+                    salvage: None,
+                }
             }
+            "pause" => Event::PauseAsked { id: format!("pause{number}") },
             "say" => Event::UserSaid { id: number.to_owned(), message: format!("words {number}") },
             "plan" => {
-                let pending = number.split(',').filter(|item| !item.is_empty()).map(str::to_owned).collect();
+                let pending =
+                    number.split(',').filter(|item| !item.is_empty()).map(str::to_owned).collect();
                 self.trees += 1;
                 let id = format!("plan{}", self.trees);
                 Event::PlanEdited { id, text: format!("plan {number}"), pending }
             }
             "merged" => Event::Merged { commit: Oid::named("merge") },
-            "undone" => Event::Undone { commit: Oid::named("merge"), to: Oid::named("base"), salvage: None },
+            "undone" => {
+                Event::Undone { commit: Oid::named("merge"), to: Oid::named("base"), salvage: None }
+            }
             "blocked" => Event::MergeBlocked { trouble: trouble("a conflict") },
-            unknown => panic!("no such word: {unknown}"),
+            unknown => panic!("unknown word: {unknown}"),
         }
     }
 
     fn role(&self) -> Role {
-        let Step::Ask { assignment, .. } = step::next(&self.state) else { panic!("nobody is asked: {}", self.told()) };
+        let Step::Ask { assignment, .. } = step::next(&self.state) else {
+            panic!("no agent is asked: {}", self.told())
+        };
         assignment.role
     }
 
-    /// What was done, and what is to be done next.
+    /// The trace, and the next step.
     fn told(&self) -> String {
         let mut trace = self.trace.clone();
         trace.push(told_briefly(&step::next(&self.state)));
@@ -172,16 +258,24 @@ impl Story {
 
     fn recorded(&self, name: &str) -> &str {
         let text = self.steps.iter().rev().find_map(|step| {
-            if let Step::Record { file, text } = step { (file == name).then_some(text.as_str()) } else { None }
+            if let Step::Record { file, text } = step {
+                (file == name).then_some(text.as_str())
+            } else {
+                None
+            }
         });
         text.unwrap_or_else(|| panic!("{name} was not written"))
     }
 
     pub(super) fn last_note(&self) -> (&str, &Handoff) {
         let note = self.steps.iter().rev().find_map(|step| {
-            if let Step::Note { commit, handoff } = step { Some((commit.as_str(), handoff.as_ref())) } else { None }
+            if let Step::Note { commit, handoff } = step {
+                Some((commit.as_str(), handoff.as_ref()))
+            } else {
+                None
+            }
         });
-        note.expect("something was noted")
+        note.expect("there is a note")
     }
 }
 
@@ -194,6 +288,10 @@ fn told_briefly(step: &Step) -> String {
         Step::Leave { outcome } => format!("leave={}", outcome_name(outcome)),
         Step::Prepare { .. }
         | Step::Measure
+        | Step::Attempt { .. }
+        | Step::Compare { .. }
+        | Step::Choose { .. }
+        | Step::Take { .. }
         | Step::Lint
         | Step::Record { .. }
         | Step::Commit { .. }
@@ -205,7 +303,7 @@ fn told_briefly(step: &Step) -> String {
     }
 }
 
-fn check(words: &str, told: &str) -> Story {
+pub(super) fn check(words: &str, told: &str) -> Story {
     check_with(Policy::default(), &[], words, told)
 }
 
@@ -216,7 +314,7 @@ pub(super) fn check_with(policy: Policy, linters: &[&str], words: &str, told: &s
 }
 
 #[test]
-fn after_a_try_that_came_to_nothing_the_next_one_is_told_with_its_limit() {
+fn after_a_failed_attempt_the_next_one_and_the_limit_are_reported() {
     for (words, next) in [
         ("usable", None),
         ("usable edits ok limited=5000", Some((2, 4, 5_000))),
@@ -259,7 +357,7 @@ fn a_cycle_is_four_commits_and_the_end_is_a_merge() {
         "merge leave=merge-blocked merge leave=merged stop",
     );
     check("usable idles finished | abort", "discard leave=aborted stop");
-    // A merge that is taken back leaves the human's turn.
+    // After an undone merge, the human decides again.
     check(
         "usable idles finished | approve merged undone approve merged",
         "merge leave=merged leave=waiting merge leave=merged stop",
@@ -271,33 +369,40 @@ fn subject(step: &Step) -> Option<&str> {
 }
 
 #[test]
-fn every_row_of_the_recovery_table() {
+fn covers_the_recovery_table() {
     let plan = "usable edits ok |";
     for (words, told) in [
-        // The test does not compile, or passes at once: the test agent again, where it stands.
+        // The test does not compile, or passes immediately: ask the test agent again, with its
+        // edits.
         (format!("{plan} edits syntax"), "ask=test judge=RED pause=1000 ask=test"),
         (
             format!("{plan} edits passes edits passes"),
             "ask=test judge=RED pause=1000 ask=test judge=RED pause=2000 ask=test",
         ),
-        // It broke others: back to the plan's commit.
+        // It broke other tests: back to the plan's commit.
         (format!("{plan} edits harms"), "ask=test judge=RED restore=tree1 pause=1000 ask=test"),
-        // The planner gave no answer; what it wrote stays, unless it wrote code.
+        // The planner gave no answer. Its edits stay unless it wrote code.
         ("usable | edits silent".to_owned(), "ask=test-list judge=PLAN pause=1000 ask=test-list"),
-        ("usable | edits codes".to_owned(), "ask=test-list judge=PLAN restore=tree0 pause=1000 ask=test-list"),
-        // The implementation breaks others: back to the best state, another approach.
+        (
+            "usable | edits codes".to_owned(),
+            "ask=test-list judge=PLAN restore=tree0 pause=1000 ask=test-list",
+        ),
+        // The implementation broke other tests: back to the best state, another approach.
         (
             format!("{TO_GREEN} | edits breaks idles"),
             "ask=implementing judge=GREEN restore=tree2 ask=diagnosis record ask=implementing",
         ),
-        // The refactoring breaks something: back to the green commit.
-        (format!("{TO_REFACTOR} | edits breaks"), "ask=refactor judge=REFACTOR restore=tree3 pause=1000 ask=refactor"),
-        // The service asks to wait; the network was slow; the agent died.
+        // The refactoring broke something: back to the green commit.
+        (
+            format!("{TO_REFACTOR} | edits breaks"),
+            "ask=refactor judge=REFACTOR restore=tree3 pause=1000 ask=refactor",
+        ),
+        // A rate limit, a slow network, a crash of the agent.
         (format!("{plan} limited=30000"), "ask=test pause=30000 ask=test"),
         (format!("{plan} limited"), "ask=test pause=1000 ask=test"),
         (format!("{plan} slow slow"), "ask=test pause=1000 ask=test pause=2000 ask=test"),
         (format!("{plan} crashes"), "ask=test restore=tree1 pause=1000 ask=test"),
-        // Trying again cannot help.
+        // A retry cannot help.
         (format!("{plan} unusable resume"), "ask=test leave=agent-unusable prepare ask=test"),
         (format!("{plan} broke resume"), "ask=test leave=budget-spent prepare ask=test"),
         ("unusable-suite | resume usable".to_owned(), "prepare measure ask=test-list"),
@@ -307,9 +412,14 @@ fn every_row_of_the_recovery_table() {
 }
 
 #[test]
-fn a_slow_turn_is_given_more_time_and_the_trouble_is_told() {
-    let story = check("usable | slow slow", "ask=test-list pause=1000 ask=test-list pause=2000 ask=test-list");
-    let Step::Ask { assignment, time_ms } = step::next(&story.state) else { panic!("nobody is asked") };
+fn a_slow_turn_gets_more_time_and_the_reason() {
+    let story = check(
+        "usable | slow slow",
+        "ask=test-list pause=1000 ask=test-list pause=2000 ask=test-list",
+    );
+    let Step::Ask { assignment, time_ms } = step::next(&story.state) else {
+        panic!("no agent is asked")
+    };
     assert_eq!(time_ms, 3 * Policy::default().turn_timeout_ms);
     assert_eq!(assignment.trouble.unwrap().kind, "agent.timeout");
     assert_eq!((assignment.turn, assignment.attempt), (2, 3));
@@ -344,11 +454,13 @@ fn green_keeps_the_best_state() {
         // A diagnosis edits nothing, and its own failure does not matter.
         (
             "edits gains brings=9",
-            "ask=implementing judge=GREEN ask=diagnosis restore=tree3 record ask=implementing".to_owned(),
+            "ask=implementing judge=GREEN ask=diagnosis restore=tree3 record ask=implementing"
+                .to_owned(),
         ),
         (
             "edits gains crashes",
-            "ask=implementing judge=GREEN ask=diagnosis restore=tree3 record ask=implementing".to_owned(),
+            "ask=implementing judge=GREEN ask=diagnosis restore=tree3 record ask=implementing"
+                .to_owned(),
         ),
     ] {
         check(&format!("{green} {words}"), &told);
@@ -356,23 +468,29 @@ fn green_keeps_the_best_state() {
 }
 
 #[test]
-fn what_went_wrong_in_an_iteration_is_kept_and_told() {
-    let story = check(&format!("{TO_GREEN} edits fails | idles"), "ask=diagnosis record ask=implementing");
+fn the_failure_of_an_iteration_is_passed_on() {
+    let story =
+        check(&format!("{TO_GREEN} edits fails | idles"), "ask=diagnosis record ask=implementing");
     let text = story.recorded("cycle-1/green-fix-iteration-1.md");
     assert!(text.contains("iteration 1 of 4") && text.contains("green.still_failing"), "{text}");
     assert!(text.contains("an answer"), "{text}");
-    let Step::Ask { assignment, .. } = step::next(&story.state) else { panic!("nobody is asked") };
+    let Step::Ask { assignment, .. } = step::next(&story.state) else {
+        panic!("no agent is asked")
+    };
     assert_eq!(assignment.diagnosis.as_deref(), Some("an answer"));
     assert_eq!(assignment.trouble.unwrap().kind, "green.still_failing");
 }
 
 #[test]
-fn an_agent_that_goes_in_circles_is_stopped() {
+fn stops_an_agent_that_goes_in_circles() {
     let patient = Policy { iterations_max: 9, ..Policy::default() };
     let gave_up = "restore=tree2 record note leave=gave-up stop";
     for (words, said) in [
         ("edits fails idles edits fails idles | edits fails", "the same failures 3 times in a row"),
-        ("edits gains idles brings=3 breaks idles | brings=3 tampers", "it came back with the same code 2 times"),
+        (
+            "edits gains idles brings=3 breaks idles | brings=3 tampers",
+            "it came back with the same code 2 times",
+        ),
     ] {
         let told = format!("ask=implementing judge=GREEN {gave_up}");
         let story = check_with(patient.clone(), &[], &format!("{TO_GREEN} {words}"), &told);
@@ -388,7 +506,7 @@ fn an_agent_that_goes_in_circles_is_stopped() {
 }
 
 #[test]
-fn a_green_that_does_not_come_off_is_taken_back_and_told() {
+fn a_failed_green_is_rolled_back_and_reported() {
     let policy = Policy { iterations_max: 2, ..Policy::default() };
     let story = check_with(
         policy.clone(),
@@ -397,13 +515,20 @@ fn a_green_that_does_not_come_off_is_taken_back_and_told() {
         "ask=implementing judge=GREEN restore=tree2 record note leave=gave-up stop",
     );
     let text = story.recorded("cycle-1/green-phase-failure.md");
-    assert!(text.contains("2 iterations are used up") && text.contains(&format!("redgreen resume {RUN}")), "{text}");
+    assert!(
+        text.contains("2 iterations are used up")
+            && text.contains(&format!("redgreen resume {RUN}")),
+        "{text}"
+    );
     let (commit, note) = story.last_note();
     assert_eq!((commit, note.phase, note.next_phase), ("commit2", Phase::Red, Phase::Green));
     assert_eq!(note.error.as_deref(), Some("2 iterations are used up"));
-    assert_eq!((note.error_details.as_ref().unwrap().kind.as_str(), note.retry_count), ("green.still_failing", 2));
+    assert_eq!(
+        (note.error_details.as_ref().unwrap().kind.as_str(), note.retry_count),
+        ("green.still_failing", 2)
+    );
     assert_eq!(story.state.expected_tree(), "tree2");
-    // Trying again starts afresh, told what went wrong; the note of the next phase is clean.
+    // A retry starts fresh, with the reason of the failure; the note of the next phase is clean.
     let story = check_with(
         policy,
         &[],
@@ -425,10 +550,14 @@ fn the_commit_the_run_started_from_is_never_noted() {
 }
 
 #[test]
-fn a_refactoring_is_an_extra() {
+fn a_refactoring_is_optional() {
     let given_up = "refactor: given up, the green code stays";
     for (words, told, words_of_commit) in [
-        ("idles ok", "ask=refactor judge=REFACTOR commit note ask=test-list", "refactor: no changes needed"),
+        (
+            "idles ok",
+            "ask=refactor judge=REFACTOR commit note ask=test-list",
+            "refactor: no changes needed",
+        ),
         ("edits ok", "ask=refactor judge=REFACTOR commit note ask=test-list", "refactor: 1 is I"),
         (
             "edits breaks edits breaks",
@@ -444,14 +573,19 @@ fn a_refactoring_is_an_extra() {
         ),
     ] {
         let story = check(&format!("{TO_REFACTOR} | {words}"), told);
-        assert_eq!(story.steps.iter().filter_map(subject).next_back(), Some(words_of_commit), "{words}");
+        assert_eq!(
+            story.steps.iter().filter_map(subject).next_back(),
+            Some(words_of_commit),
+            "{words}"
+        );
     }
-    let story = Story::of(Policy::default(), &[], &format!("{TO_REFACTOR} edits breaks edits breaks"));
+    let story =
+        Story::of(Policy::default(), &[], &format!("{TO_REFACTOR} edits breaks edits breaks"));
     assert_eq!(story.state.progress.head, mark("commit4", "tree3"));
 }
 
 #[test]
-fn linters_have_a_say_after_green_and_refactor() {
+fn linters_run_after_green_and_refactor() {
     let ruff = &["ruff"];
     for (words, told) in [
         ("edits ok clean", "ask=implementing judge=GREEN lint commit note ask=refactor"),
@@ -467,92 +601,4 @@ fn linters_have_a_say_after_green_and_refactor() {
     ] {
         check_with(Policy::default(), ruff, &format!("{TO_GREEN} | {words}"), told);
     }
-}
-
-#[test]
-fn limits_leave_the_run_resumable() {
-    let poor = Policy { budget: Budget { tokens: Some(2), ..Budget::default() }, ..Policy::default() };
-    let spent = "leave=budget-spent";
-    for (words, told) in [
-        ("usable edits ok edits | ok", format!("judge=RED commit note {spent} stop")),
-        ("usable edits ok edits ok | resume", format!("prepare {spent} stop")),
-        (
-            "usable edits ok edits ok | raise edits ok",
-            "prepare ask=implementing judge=GREEN commit note ask=refactor".to_owned(),
-        ),
-    ] {
-        check_with(poor.clone(), &[], words, &told);
-    }
-    let brief = Policy { cycles_max: 1, ..Policy::default() };
-    let cycle = "usable edits ok edits ok edits ok edits ok |";
-    check_with(
-        brief.clone(),
-        &[],
-        &format!("{cycle} idles finished"),
-        "ask=test-list judge=PLAN commit note leave=waiting stop",
-    );
-    check_with(
-        brief,
-        &[],
-        &format!("{cycle} edits ok raise"),
-        "ask=test-list judge=PLAN commit note leave=budget-spent prepare ask=test",
-    );
-}
-
-#[test]
-fn doubt_is_for_a_human_and_is_looked_at_again() {
-    check(&format!("{TO_GREEN} | edits doubts"), "ask=implementing judge=GREEN leave=undecided stop");
-    let story = check(&format!("{TO_GREEN} edits doubts | resume ok"), "prepare judge=GREEN commit note ask=refactor");
-    assert_eq!(story.state.progress.head.tree, "tree3", "what was judged is what the agent had left");
-    check("usable edits doubts | resume doubts abort", "prepare judge=PLAN leave=undecided discard leave=aborted stop");
-}
-
-#[test]
-fn a_contested_test_is_for_a_human_who_has_it_stand_written_anew_or_ends_the_run() {
-    let contested = format!("{TO_GREEN} edits contests |");
-    for (words, told) in [
-        (format!("{TO_GREEN} | edits contests"), "ask=implementing judge=GREEN leave=undecided stop"),
-        // It stands: the code is tried again, where it was.
-        (format!("{contested} resume edits ok"), "prepare ask=implementing judge=GREEN commit note ask=refactor"),
-        (format!("{contested} resume idles contests"), "prepare ask=implementing judge=GREEN leave=undecided stop"),
-        // It is written anew: back to the plan.
-        (format!("{contested} back=1 edits ok"), "prepare ask=test judge=RED commit note ask=implementing"),
-        (format!("{contested} abort"), "discard leave=aborted stop"),
-    ] {
-        check(&words, told);
-    }
-    let story = Story::of(Policy::default(), &[], &format!("{contested} resume"));
-    assert_eq!(story.state.expected_tree(), "tree3", "no work is lost");
-    assert_eq!(story.state.progress.handoff.as_ref().map(|handoff| handoff.phase), Some(Phase::Red));
-    let Step::Ask { assignment, .. } = step::next(&story.state) else { panic!("nobody is asked") };
-    let told = assignment.trouble.unwrap().message;
-    assert!(told.starts_with("a human has looked, and the test stands"), "{told}");
-}
-
-#[test]
-fn an_interrupted_run_goes_on_where_it_was() {
-    check(
-        &format!("{TO_GREEN} edits | interrupt resume ok"),
-        "judge=GREEN prepare judge=GREEN commit note ask=refactor",
-    );
-    check(&format!("{TO_GREEN} | interrupt resume edits"), "ask=implementing prepare ask=implementing judge=GREEN");
-}
-
-#[test]
-fn a_run_can_be_taken_back_to_every_commit() {
-    let whole = "usable edits ok edits ok edits ok edits ok";
-    for (commit, tree, next) in [
-        (1, "tree1", "prepare ask=test"),
-        (2, "tree2", "prepare ask=implementing"),
-        (3, "tree3", "prepare ask=refactor"),
-        (4, "tree4", "prepare ask=test-list"),
-    ] {
-        let story = check(&format!("{whole} interrupt | back={commit}"), next);
-        assert_eq!(story.state.expected_tree(), tree);
-        assert_eq!(story.state.trail.len(), commit);
-        assert_eq!(story.state.progress.targets.is_empty(), !(2..4).contains(&commit));
-    }
-    let story = Story::of(Policy::default(), &[], &format!("{whole} interrupt back=2"));
-    let gone = Event::RolledBack { to: Oid::named("commit3"), salvage: None };
-    assert!(story.state.apply(&gone, AT).is_err(), "what was taken back is gone");
 }

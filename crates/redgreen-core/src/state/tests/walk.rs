@@ -1,14 +1,18 @@
-//! Breadth first through every state that small limits allow, with everything a step can end in and everything a person
-//! can do meanwhile.
+//! Visits all states that small limits allow, breadth first, with all results of every step and all
+//! actions of a person.
+
+mod check;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 use super::*;
+use crate::attempts::{Candidate, Comparison, Tested, chosen_by_human};
 use crate::handoff::{RunFacts, VERSION};
-use crate::policy::Budget;
+use crate::policy::{Attempts, Budget};
+use check::{check_edge, check_illegal, check_resumed, check_state};
 
-/// A walk that gets here has lost count of something.
+/// A larger walk means that some counter is not bounded.
 const STATES_MAX: usize = 60_000;
 const FAILURES: [Failure; 5] = [
     Failure::RateLimit { retry_after_ms: Some(5) },
@@ -21,7 +25,7 @@ const FAILURES: [Failure; 5] = [
 #[derive(Clone)]
 struct Place {
     state: State,
-    /// What the worktree really holds; `None` while there is none.
+    /// The actual contents of the worktree; `None` if there is none.
     held: Option<Oid>,
 }
 
@@ -34,36 +38,75 @@ struct Edge {
 struct Walk {
     places: Vec<Place>,
     known: HashMap<String, usize>,
-    /// For each place, those it leads to without anybody aborting.
+    /// The next places of each place, without abort.
     onward: Vec<Vec<usize>>,
     names: u32,
     reached: BTreeSet<String>,
 }
 
 #[test]
-fn every_reachable_state_is_sound() {
-    let small = Policy { iterations_max: 2, refactorings_max: 2, cycles_max: 1, ..Policy::with_retries(1) };
+fn every_reachable_state_is_valid() {
+    let small =
+        Policy { iterations_max: 2, refactorings_max: 2, cycles_max: 1, ..Policy::with_retries(1) };
     let budget = Budget { tokens: Some(2), ..Budget::default() };
-    let mut reached = BTreeSet::new();
-    let mut walked = 0;
-    for (what, policy, linters) in [
-        ("one cycle", small.clone(), &["ruff"][..]),
-        ("no linters, no retries", Policy { cycles_max: 2, retries_max: 0, ..small.clone() }, &[][..]),
-        ("stuck early", Policy { iterations_max: 3, retries_max: 0, same_failures_max: 2, ..small.clone() }, &[]),
-        (
-            "pauses",
-            Policy { pause_after: vec![Phase::Red, Phase::Green], retries_max: 0, iterations_max: 1, ..small.clone() },
+    let two = Attempts { number: 2, ..Attempts::default() };
+    let started = |what, policy, linters: &[&str]| {
+        (what, Event::Started { run: Box::new(run(policy, linters)) })
+    };
+    let mut walks = vec![
+        started("one cycle", small.clone(), &["ruff"]),
+        started(
+            "no linters, no retries",
+            Policy { cycles_max: 2, retries_max: 0, ..small.clone() },
             &[],
         ),
-        ("a budget", Policy { budget, iterations_max: 1, retries_max: 0, ..small.clone() }, &[]),
-    ] {
-        walked += walk(what, &Event::Started { run: Box::new(run(policy, linters)) }, &mut reached);
-    }
+        started(
+            "stuck early",
+            Policy { iterations_max: 3, retries_max: 0, same_failures_max: 2, ..small.clone() },
+            &[],
+        ),
+        started(
+            "pauses",
+            Policy {
+                pause_after: vec![Phase::Red, Phase::Green],
+                retries_max: 0,
+                iterations_max: 1,
+                ..small.clone()
+            },
+            &[],
+        ),
+        started(
+            "a budget",
+            Policy { budget: budget.clone(), iterations_max: 1, retries_max: 0, ..small.clone() },
+            &[],
+        ),
+        started(
+            "two attempts",
+            Policy { attempts: two.clone(), retries_max: 0, iterations_max: 1, ..small.clone() },
+            &[],
+        ),
+        started(
+            "two attempts and a budget",
+            Policy { attempts: two, budget, retries_max: 0, iterations_max: 1, ..small.clone() },
+            &[],
+        ),
+    ];
     for phase in [Phase::Plan, Phase::Red, Phase::Green, Phase::Refactor] {
         let policy = Policy { retries_max: 0, ..small.clone() };
-        walked += walk("adopted", &adopted(phase, next_of(phase), policy), &mut reached);
+        walks.push(("adopted", adopted(phase, next_of(phase), policy)));
     }
-    walked += walk("adopted when done", &adopted(Phase::Plan, Phase::Complete, small), &mut reached);
+    walks.push(("adopted when done", adopted(Phase::Plan, Phase::Complete, small)));
+    let (mut reached, mut walked) = (BTreeSet::new(), 0);
+    // Side by side: together they take longer than all other tests of this crate.
+    std::thread::scope(|scope| {
+        let walkers: Vec<_> =
+            walks.iter().map(|(what, first)| scope.spawn(|| walk(what, first))).collect();
+        for walker in walkers {
+            let (names, places) = walker.join().unwrap();
+            reached.extend(names);
+            walked += places;
+        }
+    });
     let expected = [
         "measuring",
         "unmeasurable",
@@ -151,12 +194,14 @@ fn adopted(phase: Phase, next_phase: Phase, policy: Policy) -> Event {
         sessions: BTreeMap::default(),
         agents: BTreeMap::default(),
         user_messages: Vec::new(),
+        attempts: None,
         spent: None,
     };
     Event::Adopted { run: Box::new(run), head: mark("head", "tree1"), handoff: Box::new(handoff) }
 }
 
-fn walk(what: &str, first: &Event, reached: &mut BTreeSet<String>) -> usize {
+/// The names of what it reaches, and the number of states.
+fn walk(what: &str, first: &Event) -> (BTreeSet<String>, usize) {
     let mut walk = Walk::default();
     walk.enter(Place { state: State::begin(first).unwrap(), held: None });
     let mut index = 0;
@@ -168,7 +213,11 @@ fn walk(what: &str, first: &Event, reached: &mut BTreeSet<String>) -> usize {
             check_edge(&place.state, &edge);
             if index % 5 == 0 {
                 let again = place.state.clone().apply(&edge.event, AT);
-                assert_eq!(again.as_ref(), Ok(&edge.to.state), "the same event makes the same state");
+                assert_eq!(
+                    again.as_ref(),
+                    Ok(&edge.to.state),
+                    "the same event makes the same state"
+                );
             }
             onward.push(walk.enter(edge.to));
         }
@@ -186,8 +235,7 @@ fn walk(what: &str, first: &Event, reached: &mut BTreeSet<String>) -> usize {
         index += 1;
     }
     walk.check_that_all_can_end(what);
-    reached.extend(walk.reached);
-    walk.places.len()
+    (walk.reached, walk.places.len())
 }
 
 impl Walk {
@@ -202,13 +250,13 @@ impl Walk {
         self.places.len() - 1
     }
 
-    /// A name nobody had before.
+    /// A new, unique name.
     fn fresh(&mut self, kind: &str) -> Oid {
         self.names += 1;
         Oid::named(&format!("{kind}{}", self.names))
     }
 
-    /// Everything the next step can end in.
+    /// All possible results of the next step.
     fn step_endings(&mut self, place: &Place) -> Vec<Edge> {
         let state = &place.state;
         let held = place.held.clone().unwrap_or_default();
@@ -227,14 +275,43 @@ impl Walk {
                 }
                 trees.sort();
                 trees.dedup();
-                let pairs = turns.iter().flat_map(|turn| trees.iter().map(move |tree| (turn, tree)));
-                pairs.map(|(turn, tree)| (turned(assignment.role, turn.clone(), tree), Some(tree.clone()))).collect()
+                let pairs =
+                    turns.iter().flat_map(|turn| trees.iter().map(move |tree| (turn, tree)));
+                pairs
+                    .map(|(turn, tree)| {
+                        (turned(assignment.role, turn.clone(), tree), Some(tree.clone()))
+                    })
+                    .collect()
+            }
+            Step::Attempt { assignment, numbers, .. } => {
+                let number = numbers[0];
+                let tree = self.fresh("tree");
+                attempts_of(number, assignment.role, assignment.phase, &tree)
+                    .into_iter()
+                    .map(|candidate| same(Event::Attempted { candidate: Box::new(candidate) }))
+                    .collect()
+            }
+            Step::Compare { numbers, .. } => {
+                let others = Tested { passed: 1, of: 1 };
+                let results =
+                    numbers.into_iter().map(|number| Comparison { number, others }).collect();
+                vec![same(Event::Compared { results, took_ms: 0 })]
+            }
+            Step::Choose { choice } => vec![same(Event::Chosen { choice })],
+            Step::Take { event } => {
+                let mut held = place.held.clone();
+                if let Event::Turned { tree, .. } = &*event {
+                    held = Some(tree.clone());
+                }
+                vec![(*event, held)]
             }
             Step::Judge { phase, .. } => verdicts(state, phase).into_iter().map(same).collect(),
             Step::Lint => [vec![], vec!["ruff: E501".to_owned()]]
                 .map(|findings| same(Event::Linted { findings, criteria: vec![], took_ms: 0 }))
                 .into(),
-            Step::Restore { tree, .. } => vec![(Event::Restored { tree: tree.clone(), salvage: None }, Some(tree))],
+            Step::Restore { tree, .. } => {
+                vec![(Event::Restored { tree: tree.clone(), salvage: None }, Some(tree))]
+            }
             Step::Record { file, .. } => vec![same(recorded(&file))],
             Step::Commit { tree, .. } => {
                 let mark = Mark { commit: self.fresh("commit"), tree };
@@ -256,7 +333,7 @@ impl Walk {
         endings.into_iter().map(|(event, held)| edge(state, event, held)).collect()
     }
 
-    /// Everything a person can do to a run that nobody is at work on; a run at work is interrupted first.
+    /// All actions of a person on a stopped run; a working run is interrupted first.
     fn doings_of_a_person(&mut self, place: &Place) -> Vec<Edge> {
         let before = step::next(&place.state);
         let left = if place.state.left.is_some() {
@@ -292,13 +369,22 @@ impl Walk {
             if legal {
                 edges.push(edge(&left, event, None));
             } else {
-                assert!(left.clone().apply(&event, AT).is_err(), "{event:?} in {:?}", left.situation);
+                assert!(
+                    left.clone().apply(&event, AT).is_err(),
+                    "{event:?} in {:?}",
+                    left.situation
+                );
             }
         }
         for waypoint in &left.trail {
-            let event = Event::RolledBack { to: waypoint.progress.head.commit.clone(), salvage: None };
+            let event =
+                Event::RolledBack { to: waypoint.progress.head.commit.clone(), salvage: None };
             if ended || merging || discarding {
-                assert!(left.clone().apply(&event, AT).is_err(), "{event:?} in {:?}", left.situation);
+                assert!(
+                    left.clone().apply(&event, AT).is_err(),
+                    "{event:?} in {:?}",
+                    left.situation
+                );
                 continue;
             }
             let back = edge(&left, event, None);
@@ -306,8 +392,15 @@ impl Walk {
             assert_eq!(back.to.state.phase(), waypoint.next);
             edges.push(back);
         }
+        if let Some(candidates) = left.tied() {
+            let (first, resumed) = (candidates[0].number, edges[0].to.state.clone());
+            let choice = chosen_by_human(candidates, first).unwrap();
+            let worktree = edge(&resumed, prepared(), Some(resumed.expected_tree().clone())).to;
+            edges.push(edge(&worktree.state, Event::Chosen { choice }, worktree.held));
+        }
         if let Some(before) = left.before_test() {
-            let (to, tree) = (before.progress.head.commit.clone(), before.progress.head.tree.clone());
+            let (to, tree) =
+                (before.progress.head.commit.clone(), before.progress.head.tree.clone());
             let rejected = Event::TestRejected { to, message: "no".to_owned(), salvage: None };
             let back = edge(&left, rejected, None);
             assert_eq!((back.to.state.phase(), back.to.state.expected_tree()), (Phase::Red, &tree));
@@ -320,7 +413,7 @@ impl Walk {
         edges
     }
 
-    /// Without anybody aborting: to the merge, unless the run was given up by a person.
+    /// Every place can reach the merge without an abort, unless a person gave the run up.
     fn check_that_all_can_end(&self, what: &str) {
         let mut sources: Vec<Vec<usize>> = vec![Vec::new(); self.places.len()];
         for (from, onward) in self.onward.iter().enumerate() {
@@ -329,8 +422,10 @@ impl Walk {
             }
         }
         let mut ends = vec![false; self.places.len()];
-        let over = |place: &Place| place.state.is_over() || place.state.situation == Situation::Discarding;
-        let mut next: Vec<usize> = (0..self.places.len()).filter(|&index| over(&self.places[index])).collect();
+        let over =
+            |place: &Place| place.state.is_over() || place.state.situation == Situation::Discarding;
+        let mut next: Vec<usize> =
+            (0..self.places.len()).filter(|&index| over(&self.places[index])).collect();
         while let Some(index) = next.pop() {
             if !std::mem::replace(&mut ends[index], true) {
                 next.extend(&sources[index]);
@@ -345,21 +440,56 @@ impl Walk {
 fn edge(state: &State, event: Event, held: Option<Oid>) -> Edge {
     let to = match state.clone().apply(&event, AT) {
         Ok(to) => to,
-        Err(illegal) => panic!("{illegal:?}: {event:?} in {:?}, left {:?}", state.situation, state.left),
+        Err(illegal) => {
+            panic!("{illegal:?}: {event:?} in {:?}, left {:?}", state.situation, state.left)
+        }
     };
     Edge { event, to: Place { state: to, held } }
 }
 
+/// An attempt with each kind of result, one of them with a test of its own.
+fn attempts_of(number: u32, role: Role, phase: Phase, tree: &Oid) -> Vec<Candidate> {
+    let candidate = |events: Vec<Event>| Candidate {
+        number,
+        agent: Label::of("script"),
+        events,
+        lines: 1,
+        tests: Vec::new(),
+        others: None,
+        salvage: None,
+    };
+    let judged_as = |verdict: Verdict| {
+        candidate(vec![turned(role, done("an answer"), tree), judged(phase, verdict, None)])
+    };
+    let accepted = judged_as(Verdict::accepted(Reason::plain(Code::GreenPasses)));
+    vec![
+        Candidate { tests: vec!["tests/test_more.py".to_owned()], ..accepted.clone() },
+        accepted,
+        judged_as(refused(Code::GreenTestsChanged, None)),
+        judged_as(refused(Code::GreenStillFailing, standing(PASSED, 0))),
+        judged_as(Verdict::undecided(Reason::plain(Code::RunnerBroken))),
+        candidate(vec![turned(role, failed(Failure::Crash), tree)]),
+        candidate(vec![turned(role, failed(Failure::Unusable), tree)]),
+    ]
+}
+
 fn verdicts(state: &State, phase: Phase) -> Vec<Event> {
-    let mut rows = vec![accepted(phase), judged(phase, Verdict::undecided(Reason::plain(Code::RunnerBroken)), None)];
+    let mut rows = vec![
+        accepted(phase),
+        judged(phase, Verdict::undecided(Reason::plain(Code::RunnerBroken)), None),
+    ];
     let refusals: Vec<Verdict> = match phase {
         Phase::Plan => {
             rows.push(finished());
             vec![refused(Code::PlanNoAnswer, None), refused(Code::PlanTouchesCode, None)]
         }
-        Phase::Red => vec![refused(Code::RedPasses, standing(0, 0)), refused(Code::RedOthersFail, None)],
+        Phase::Red => {
+            vec![refused(Code::RedPasses, standing(0, 0)), refused(Code::RedOthersFail, None)]
+        }
         Phase::Green => {
-            let Situation::Working { attempt, .. } = &state.situation else { panic!("judged while not at work") };
+            let Situation::Working { attempt, .. } = &state.situation else {
+                panic!("judged while no phase is active")
+            };
             let best = attempt.best.as_ref().unwrap().standing;
             rows.push(judged(phase, Verdict::undecided(Reason::plain(Code::GreenContested)), None));
             vec![
@@ -374,226 +504,6 @@ fn verdicts(state: &State, phase: Phase) -> Vec<Event> {
     };
     rows.extend(refusals.into_iter().map(|verdict| judged(phase, verdict, None)));
     rows
-}
-
-fn check_state(place: &Place) {
-    let Place { state, held } = place;
-    let step = step::next(state);
-    assert_eq!(step, step::next(state), "next is a function");
-    assert_eq!(step == Step::Stop, state.left.is_some());
-    let policy = &state.run.policy;
-    let expected = match &state.situation {
-        Situation::Working { attempt, .. } => {
-            assert!(attempt.retries <= policy.retries_max.max(policy.refactorings_max), "{attempt:?}");
-            assert!(attempt.iteration < policy.iterations_max || attempt.iteration == 0, "{attempt:?}");
-            &attempt.tree
-        }
-        Situation::Reverting { attempt, .. } => {
-            assert!(attempt.retries <= policy.retries_max + 1, "{attempt:?}");
-            assert!(attempt.iteration <= policy.iterations_max, "{attempt:?}");
-            &attempt.tree
-        }
-        Situation::Measuring { .. }
-        | Situation::Unmeasurable { .. }
-        | Situation::Halted { .. }
-        | Situation::Waiting { .. }
-        | Situation::Reviewing(_)
-        | Situation::Merging { .. }
-        | Situation::Discarding
-        | Situation::Paused { .. }
-        | Situation::Ended(_) => &state.progress.head.tree,
-    };
-    assert_eq!(state.expected_tree(), expected);
-    let needs = match &step {
-        Step::Measure
-        | Step::Pause { .. }
-        | Step::Ask { .. }
-        | Step::Judge { .. }
-        | Step::Lint
-        | Step::Record { .. }
-        | Step::Commit { .. }
-        | Step::Note { .. } => true,
-        Step::Prepare { .. }
-        | Step::Restore { .. }
-        | Step::Review { .. }
-        | Step::Merge { .. }
-        | Step::Discard
-        | Step::Stop => false,
-        Step::Leave { .. } => held.is_some(),
-    };
-    assert!(!needs || held.as_ref() == Some(expected), "{step:?} finds {held:?} in {:?}", state.situation);
-    check_trail(state);
-}
-
-/// PLAN, RED, GREEN, REFACTOR and so on, four commits to a cycle, each of them once.
-fn check_trail(state: &State) {
-    let first = state.trail.first().and_then(|waypoint| waypoint.progress.handoff.as_ref());
-    let Some(first) = first else { return };
-    let mut expected = (first.phase, first.cycle_number);
-    let mut commits = BTreeSet::new();
-    for waypoint in &state.trail {
-        let note = waypoint.progress.handoff.as_ref().unwrap();
-        assert_eq!((note.phase, note.cycle_number), expected);
-        assert_eq!(note.next_phase, waypoint.next);
-        assert!(note.error.is_none());
-        assert!(commits.insert(&waypoint.progress.head.commit));
-        let cycle = note.cycle_number + u32::from(note.phase == Phase::Refactor);
-        assert_eq!(waypoint.progress.cycle, cycle);
-        assert!(waypoint.next == next_of(note.phase) || (note.phase, waypoint.next) == (Phase::Plan, Phase::Complete));
-        expected = (waypoint.next, cycle);
-    }
-}
-
-fn check_edge(from: &State, edge: &Edge) {
-    let to = &edge.to.state;
-    let Situation::Working { phase, stage, .. } = &from.situation else { return };
-    let leaves = to.phase() != *phase;
-    let noted = matches!((stage, &edge.event), (Stage::Noting { .. }, Event::Noted { .. }));
-    assert_eq!(leaves, noted, "{:?} leaves {phase} at {stage:?}", edge.event);
-    if let Stage::Committing { acceptance } | Stage::Noting { acceptance, .. } = stage {
-        assert_eq!(acceptance.verdict.decision, Decision::Accepted);
-    }
-    let Situation::Working { stage: Stage::Committing { acceptance }, .. } = &to.situation else { return };
-    let given_up = acceptance.verdict.first().unwrap().code == Code::RefactorGivenUp;
-    let earned = match &edge.event {
-        Event::Judged { phase: judged, verdict, .. } => judged == phase && verdict.decision == Decision::Accepted,
-        Event::Linted { findings, .. } => findings.is_empty(),
-        Event::Started { .. }
-        | Event::Adopted { .. }
-        | Event::Prepared { .. }
-        | Event::Measured { .. }
-        | Event::Turned { .. }
-        | Event::Paused
-        | Event::Restored { .. }
-        | Event::Recorded { .. }
-        | Event::Committed { .. }
-        | Event::Noted { .. }
-        | Event::Left { .. }
-        | Event::Resumed { .. }
-        | Event::RolledBack { .. }
-        | Event::TestRejected { .. }
-        | Event::WorkEdited { .. }
-        | Event::UserSaid { .. }
-        | Event::PlanEdited { .. }
-        | Event::Decided { .. }
-        | Event::MergeBlocked { .. }
-        | Event::HumanCommitted { .. }
-        | Event::Reviewed { .. }
-        | Event::Merged { .. }
-        | Event::Undone { .. }
-        | Event::Discarded { .. } => matches!(stage, Stage::Committing { .. }),
-    };
-    assert!(earned || given_up && *phase == Phase::Refactor, "{:?} is committed", edge.event);
-    assert!(!given_up || acceptance.tree == from.progress.head.tree, "what was given up is not committed");
-}
-
-/// A run goes on where it was; what a human was asked to mend is tried again.
-fn check_resumed(before: &Step, was: &State, resumed: &State) {
-    let mut now = step::next(resumed);
-    if let Step::Prepare { tree } = &now {
-        assert_eq!(tree, resumed.expected_tree());
-        now = step::next(&resumed.clone().apply(&prepared(), AT).unwrap());
-    }
-    match before {
-        Step::Stop | Step::Prepare { .. } => {}
-        Step::Leave { outcome } => match outcome {
-            Outcome::GaveUp { phase, .. } => {
-                assert_eq!((resumed.phase(), was.expected_tree()), (*phase, resumed.expected_tree()));
-                assert!(matches!(now, Step::Ask { .. } | Step::Leave { outcome: Outcome::BudgetSpent { .. } }));
-            }
-            Outcome::NothingDeveloped { .. } => {
-                assert!(matches!(now, Step::Ask { .. } | Step::Leave { outcome: Outcome::BudgetSpent { .. } }));
-            }
-            Outcome::Undecided { trouble, .. } if trouble.kind == Code::GreenContested.as_str() => {
-                assert!(matches!(now, Step::Ask { .. } | Step::Leave { outcome: Outcome::BudgetSpent { .. } }));
-            }
-            Outcome::Undecided { .. } => assert!(matches!(now, Step::Judge { .. })),
-            Outcome::Paused { trouble: Some(_), .. } => assert!(matches!(now, Step::Judge { .. })),
-            Outcome::AgentUnusable { .. } => {
-                assert!(matches!(now, Step::Ask { .. } | Step::Leave { outcome: Outcome::BudgetSpent { .. } }));
-            }
-            Outcome::BaselineUnusable { .. } => assert_eq!(now, Step::Measure),
-            Outcome::Merged
-            | Outcome::Aborted
-            | Outcome::Waiting
-            | Outcome::MergeBlocked { .. }
-            | Outcome::RolledBack { .. }
-            // Nobody saw that it pauses.
-            | Outcome::Paused { trouble: None, .. }
-            | Outcome::Interrupted => assert_eq!(now, *before),
-            // A turn that was cut short goes on, if there is money for it.
-            Outcome::BudgetSpent { .. } => {
-                assert!(matches!(now, Step::Ask { .. } | Step::Leave { outcome: Outcome::BudgetSpent { .. } }));
-            }
-        },
-        Step::Measure
-        | Step::Pause { .. }
-        | Step::Ask { .. }
-        | Step::Judge { .. }
-        | Step::Lint
-        | Step::Restore { .. }
-        | Step::Record { .. }
-        | Step::Commit { .. }
-        | Step::Note { .. }
-        | Step::Review { .. }
-        | Step::Merge { .. }
-        | Step::Discard => assert_eq!(now, *before),
-    }
-}
-
-/// Only what the next step can end in is legal, and what a person can do.
-fn check_illegal(state: &State) {
-    let legal = match step::next(state) {
-        Step::Prepare { .. } => &["prepared", "left"][..],
-        Step::Measure => &["measured", "left"],
-        Step::Pause { .. } => &["paused", "left"],
-        Step::Ask { .. } | Step::Leave { outcome: Outcome::BudgetSpent { .. } } => &["turned", "left"],
-        Step::Judge { .. } => &["judged", "left"],
-        Step::Lint => &["linted", "left"],
-        Step::Restore { .. } => &["restored", "left"],
-        Step::Record { .. } => &["recorded", "left"],
-        Step::Commit { .. } => &["committed", "left"],
-        Step::Note { .. } => &["noted", "left"],
-        Step::Merge { .. } => &["merge-blocked", "merged", "left"],
-        Step::Review { .. } => &["reviewed", "left"],
-        Step::Discard => &["discarded", "left"],
-        Step::Leave { .. } => &["left"],
-        Step::Stop => &[],
-    };
-    let handoff = adopted(Phase::Plan, Phase::Red, Policy::default());
-    let Event::Adopted { handoff: note, .. } = handoff.clone() else { panic!("adopted makes Adopted") };
-    let other = if state.phase() == Phase::Red { Phase::Green } else { Phase::Red };
-    let tree = state.expected_tree();
-    for event in [
-        Event::Started { run: Box::new(state.run.clone()) },
-        handoff,
-        prepared(),
-        measured(true),
-        Event::Linted { findings: vec![], criteria: vec![], took_ms: 0 },
-        Event::Paused,
-        Event::Restored { tree: tree.clone(), salvage: None },
-        recorded("f"),
-        Event::Committed { mark: mark("c", tree) },
-        Event::Noted { commit: Oid::named("c"), handoff: note },
-        Event::Left { outcome: Outcome::Interrupted },
-        Event::MergeBlocked { trouble: trouble("a conflict") },
-        Event::Merged { commit: Oid::named("m") },
-        Event::Undone { commit: Oid::named("another"), to: Oid::named("c"), salvage: None },
-        Event::Discarded { salvage: None },
-        accepted(state.phase()),
-        turned(role_of(state.phase()), done(""), tree),
-        turned(Role::Diagnosis, done(""), tree),
-    ] {
-        let refused = state.clone().apply(&event, AT).is_err();
-        let wrong_role = matches!((&event, step::next(state)), (Event::Turned { role, .. }, Step::Ask { assignment, .. }) if assignment.role != *role);
-        let budget = matches!(step::next(state), Step::Leave { outcome: Outcome::BudgetSpent { .. } });
-        if wrong_role || !budget || event.name() != "turned" {
-            assert_eq!(refused, wrong_role || !legal.contains(&event.name()), "{event:?} in {state:?}");
-        }
-    }
-    for event in [accepted(other), Event::RolledBack { to: Oid::named("nowhere"), salvage: None }] {
-        assert!(state.clone().apply(&event, AT).is_err(), "{event:?} in {state:?}");
-    }
 }
 
 fn names(state: &State) -> Vec<String> {
@@ -618,20 +528,29 @@ fn names(state: &State) -> Vec<String> {
     vec![name.to_owned(), format!("{name}: {detail}")]
 }
 
-/// What makes two places different: not the names of trees and commits, not what is only told, and not counts that only
-/// grow.
+/// What distinguishes two places: not the names of trees and commits, not texts, and not counters
+/// that only grow.
 fn key(place: &Place) -> String {
     let Place { state, held } = place;
     let progress = &state.progress;
     let mut situation = state.situation.clone();
-    if let Situation::Working { attempt, .. } | Situation::Reverting { attempt, .. } = &mut situation {
-        // Only told, never decided from.
+    if let Situation::Working { attempt, .. } | Situation::Reverting { attempt, .. } =
+        &mut situation
+    {
+        // Only shown, never used for a decision.
         attempt.trouble = None;
         attempt.diagnosis = None;
     }
     let mut text = format!("{situation:?} {held:?} {} {:?} ", state.prepared, state.left.is_some());
     let noted = progress.handoff.as_ref().map(|note| (note.phase, note.error.is_some()));
-    write!(text, "{} {:?} {:?} {noted:?} ", progress.cycle, progress.head, progress.current.is_some()).unwrap();
+    write!(
+        text,
+        "{} {:?} {:?} {noted:?} ",
+        progress.cycle,
+        progress.head,
+        progress.current.is_some()
+    )
+    .unwrap();
     for waypoint in &state.trail {
         write!(text, "{:?} {} ", waypoint.next, waypoint.progress.cycle).unwrap();
     }

@@ -1,7 +1,9 @@
-//! Tests that are withheld: kept from RED's turn to GREEN's commit, and taken back with the work they stand beside.
+//! Tests for withheld tests: kept from RED's turn to GREEN's commit, and rolled back with the work
+//! they belong to.
 
 use super::*;
 use crate::names::ProjectFile;
+use crate::withheld::Joined;
 
 fn withheld(name: &str) -> Withheld {
     Withheld {
@@ -23,7 +25,7 @@ fn with_tests(mut event: Event, tests: Option<Withheld>, tree: Option<&str>) -> 
     if let Event::Judged { withheld, joined, .. } = &mut event {
         *withheld = tests;
         let paths = vec![ProjectFile::parse("tests/more.rs").unwrap()];
-        *joined = tree.map(|tree| Joined { tree: Oid::named(tree), paths, tests: 3 });
+        *joined = tree.map(|tree| Box::new(Joined { tree: Oid::named(tree), paths, tests: 3 }));
     }
     event
 }
@@ -39,13 +41,20 @@ fn after(events: &[Event]) -> State {
 }
 
 fn noted(state: &State) -> Event {
-    let Step::Note { commit, handoff } = step::next(state) else { panic!("{:?}", step::next(state)) };
+    let Step::Note { commit, handoff } = step::next(state) else {
+        panic!("{:?}", step::next(state))
+    };
     Event::Noted { commit, handoff }
 }
 
-/// The run in RED, its test planned.
+/// The run in RED with a planned test.
 fn in_red() -> Vec<Event> {
-    let mut events = vec![prepared(), measured(true), turned(Role::TestList, done(""), "tree1"), accepted(Phase::Plan)];
+    let mut events = vec![
+        prepared(),
+        measured(true),
+        turned(Role::TestList, done(""), "tree1"),
+        accepted(Phase::Plan),
+    ];
     events.push(Event::Committed { mark: mark("plan", "tree1") });
     let note = noted(&after(&events));
     events.push(note);
@@ -53,12 +62,14 @@ fn in_red() -> Vec<Event> {
 }
 
 fn attempt(state: &State) -> &Attempt {
-    let Situation::Working { attempt, .. } = &state.situation else { panic!("{:?}", state.situation) };
+    let Situation::Working { attempt, .. } = &state.situation else {
+        panic!("{:?}", state.situation)
+    };
     attempt
 }
 
 #[test]
-fn they_are_kept_from_red_to_the_commit_of_green() {
+fn withheld_tests_are_kept_until_the_commit_of_green() {
     let mut events = in_red();
     let Step::Ask { assignment, .. } = step::next(&after(&events)) else { panic!() };
     assert!(assignment.withhold);
@@ -72,9 +83,9 @@ fn they_are_kept_from_red_to_the_commit_of_green() {
     assert_eq!(handoff.withheld_tests, 3);
     events.push(note);
     let Step::Ask { assignment, .. } = step::next(&after(&events)) else { panic!() };
-    assert!(!assignment.withhold, "the implementer is asked for nothing of the kind");
+    assert!(!assignment.withhold, "the implementer writes no withheld tests");
 
-    // Refused work may be built upon, and the tests stay withheld.
+    // A later turn can build on refused work, and the tests stay withheld.
     events.push(turned(Role::Implementing, done(""), "table"));
     events.push(judged(Phase::Green, refused(Code::GreenOverfits, standing(PASSED, 1)), None));
     let state = after(&events);
@@ -84,7 +95,11 @@ fn they_are_kept_from_red_to_the_commit_of_green() {
     events.push(turned(Role::Implementing, done(""), "code"));
     events.push(with_tests(accepted(Phase::Green), None, Some("joined")));
     let state = after(&events);
-    assert!(matches!(step::next(&state), Step::Commit { tree, .. } if tree == "joined"), "{:?}", step::next(&state));
+    assert!(
+        matches!(step::next(&state), Step::Commit { tree, .. } if tree == "joined"),
+        "{:?}",
+        step::next(&state)
+    );
     assert_eq!(state.expected_tree(), "code", "they are not in the worktree before the commit");
     events.push(Event::Committed { mark: mark("green", "joined") });
     let state = after(&events);
@@ -99,7 +114,7 @@ fn they_are_kept_from_red_to_the_commit_of_green() {
 }
 
 #[test]
-fn red_goes_on_with_them_or_loses_them_with_its_work() {
+fn red_keeps_or_drops_withheld_tests_with_its_work() {
     for (standing, kept) in [(standing(0, 0), true), (None, false)] {
         let mut events = in_red();
         events.push(wrote(done(""), "red", Some(withheld("written"))));
@@ -109,7 +124,7 @@ fn red_goes_on_with_them_or_loses_them_with_its_work() {
         }
         assert_eq!(attempt(&after(&events)).withheld.is_some(), kept, "{standing:?}");
     }
-    // A turn that failed leaves what was there before it, unless its edits stay.
+    // A failed turn keeps the earlier withheld tests, unless its edits stay.
     for (failure, kept) in [(Failure::Crash, false), (Failure::Budget, true)] {
         let mut events = in_red();
         events.push(wrote(failed(failure), "red", Some(withheld("written"))));
@@ -118,7 +133,7 @@ fn red_goes_on_with_them_or_loses_them_with_its_work() {
 }
 
 #[test]
-fn the_policy_turns_them_off() {
+fn the_policy_disables_withheld_tests() {
     let mut state = after(&in_red());
     state.run.policy.withhold = false;
     let Step::Ask { assignment, .. } = step::next(&state) else { panic!() };

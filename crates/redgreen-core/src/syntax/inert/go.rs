@@ -1,4 +1,5 @@
-//! Go: functions return at once. Their bodies stay behind that, so that what they import and declare is still used.
+//! Go: functions return at once. Their bodies stay below, so that imports and declarations are
+//! still used.
 
 use std::ops::Range;
 
@@ -13,22 +14,24 @@ const HELPER: &str = include_str!("helper.go.in");
 const HELPER_FILE: &str = "redgreen_inert.go";
 const NUMBERS: [&str; 8] = ["int", "int32", "int64", "rune", "uint", "uint32", "uint64", "uintptr"];
 
-/// `kept` are functions that stay as they are, by their places.
+/// `kept` contains the positions of functions that stay unchanged.
 pub(super) fn emptied(path: &str, existing: &str, kept: &[Range<usize>]) -> Option<String> {
     let tree = Tree::parse(Language::Go, existing).filter(|tree| !tree.is_broken())?;
     let mut edits = Vec::new();
     for one in declared(&tree, path).into_iter().filter(|one| !kept.contains(&one.item.span)) {
-        let is_code = one.item.kind == ItemKind::Function && !one.item.in_tests && one.item.name != "init";
+        let is_code =
+            one.item.kind == ItemKind::Function && !one.item.in_tests && one.item.name != "init";
         let Some(body) = one.node.child("body").filter(|_| is_code) else { continue };
         let at = body.span().start + 1;
         let values: Vec<String> = results(one.node).iter().map(|kind| value_of(kind)).collect();
-        let returned = format!(" if redgreenInert({:?}) {{ return {} }};", one.item.name, values.join(", "));
+        let returned =
+            format!(" if redgreenInert({:?}) {{ return {} }};", one.item.name, values.join(", "));
         edits.push((at..at, returned));
     }
     apply(existing, edits)
 }
 
-/// What the stand-ins of a package call.
+/// Support code for the stubs of a package.
 pub(super) fn helper(path: &str, source: &str) -> Option<(String, String)> {
     let tree = Tree::parse(Language::Go, source).filter(|_| path.ends_with(".go"))?;
     let clause = tree.nodes().find(|node| node.kind() == "package_clause")?;
@@ -36,11 +39,14 @@ pub(super) fn helper(path: &str, source: &str) -> Option<(String, String)> {
     Some((join(folder(path), HELPER_FILE), HELPER.replace("PACKAGE", package)))
 }
 
-/// A function that nobody has written, with as many results as the call takes.
+/// A missing function, with as many results as the call expects.
 pub(super) fn declaration(name: &str, call: &Call<'_>) -> String {
     let list = call.node.parent();
-    let taken = list.and_then(Node::parent).filter(|_| list.is_some_and(|list| list.named_children().count() == 1));
-    let taken = taken.filter(|taken| matches!(taken.kind(), "short_var_declaration" | "assignment_statement"));
+    let taken = list
+        .and_then(Node::parent)
+        .filter(|_| list.is_some_and(|list| list.named_children().count() == 1));
+    let taken = taken
+        .filter(|taken| matches!(taken.kind(), "short_var_declaration" | "assignment_statement"));
     let names: Vec<&str> = taken
         .and_then(|taken| taken.child("left"))
         .into_iter()
@@ -62,7 +68,7 @@ pub(super) fn declaration(name: &str, call: &Call<'_>) -> String {
     )
 }
 
-/// The types of what a function returns.
+/// The result types of a function.
 fn results(function: Node<'_>) -> Vec<&str> {
     let Some(result) = function.child("result") else { return Vec::new() };
     if result.kind() != "parameter_list" {
@@ -77,7 +83,7 @@ fn results(function: Node<'_>) -> Vec<&str> {
     kinds
 }
 
-/// A value of the type that no test expects, or the type's own zero.
+/// A value of the type that no test expects, or the zero value.
 fn value_of(kind: &str) -> String {
     let kind = kind.trim();
     match kind {

@@ -1,4 +1,4 @@
-//! Rust: functions keep their signatures, and lose their bodies.
+//! Rust: functions keep their signatures, but lose their bodies.
 
 use std::ops::Range;
 
@@ -13,12 +13,12 @@ use crate::syntax::word;
 const RECORD: &str = include_str!("record.rs.in");
 const MODULE: &str = include_str!("inert.rs.in");
 
-/// What functions need that nobody has written, in the root of the crate.
+/// Support code for missing functions, for the root of the crate.
 pub(super) fn module() -> String {
     MODULE.replace("RECORD", &RECORD.trim().replace("NAME", "{name}"))
 }
 
-/// A function that nobody has written, with as many parameters as the call has.
+/// A missing function, with as many parameters as the call has.
 pub(super) fn declaration(name: &str, call: &Call<'_>) -> String {
     let count = call.parts().len();
     let joined = |one: &dyn Fn(usize) -> String| (0..count).map(one).collect::<String>();
@@ -31,18 +31,22 @@ pub(super) fn declaration(name: &str, call: &Call<'_>) -> String {
     )
 }
 
-/// `kept` are functions that stay as they are, by their places.
+/// `kept` contains the positions of functions that stay unchanged.
 pub(super) fn emptied(path: &str, existing: &str, kept: &[Range<usize>]) -> Option<String> {
     let tree = Tree::parse(Language::Rust, existing)?;
     let items = declared(&tree, path);
     let mut edits = Vec::new();
-    let is_emptied =
-        |one: &&Found<'_>| one.item.kind == ItemKind::Function && !one.item.in_tests && !kept.contains(&one.item.span);
+    let is_emptied = |one: &&Found<'_>| {
+        one.item.kind == ItemKind::Function && !one.item.in_tests && !kept.contains(&one.item.span)
+    };
     for one in items.iter().filter(is_emptied) {
-        let inner =
-            edits.last().is_some_and(|(span, _): &(Range<usize>, String)| span.contains(&one.node.span().start));
-        let constant =
-            one.node.children().any(|child| child.kind() == "function_modifiers" && word::has(child.text(), "const"));
+        let inner = edits.last().is_some_and(|(span, _): &(Range<usize>, String)| {
+            span.contains(&one.node.span().start)
+        });
+        let constant = one
+            .node
+            .children()
+            .any(|child| child.kind() == "function_modifiers" && word::has(child.text(), "const"));
         let Some(body) = one.node.child("body").filter(|_| !inner && !constant) else { continue };
         let returns = one.node.child("return_type").map_or("()", Node::text);
         let value = value_of(returns, 0).unwrap_or_else(|| "unimplemented!(\"inert\")".to_owned());
@@ -87,7 +91,9 @@ fn value_of(kind: &str, depth: usize) -> Option<String> {
     };
     match kind {
         _ if depth > NESTED_MAX => None,
-        "bool" => Some(format!("std::env::var(\"{INERT_VALUE}\").is_ok_and(|value| value == \"other\")")),
+        "bool" => {
+            Some(format!("std::env::var(\"{INERT_VALUE}\").is_ok_and(|value| value == \"other\")"))
+        }
         "String" => Some("String::from(\"\\u{1}inert\")".to_owned()),
         _ => inner("Option<")
             .map(|value| format!("Some({value})"))
@@ -96,7 +102,7 @@ fn value_of(kind: &str, depth: usize) -> Option<String> {
     }
 }
 
-/// What stands before the first comma that is not inside brackets.
+/// The text before the first comma outside of brackets.
 fn first_argument(text: &str) -> String {
     let mut depth = 0_i32;
     let first = text.chars().take_while(|letter| {

@@ -24,20 +24,38 @@ fn tests_that_change_are_told() {
     let old = "def test_a():\n    assert f(1) == 'I'\n    assert f(3) == 'III'\n";
     for (new, expected) in [
         ("def test_a():\n    assert f(1) == 'I'  # one\n\n    assert f(3) == 'III'\n", vec![]),
-        ("def test_b():\n    assert f(1) == 'I'\n    assert f(3) == 'III'\n", vec!["renamed test_a test_b"]),
-        ("def test_a():\n    assert f(1) == 'I'\n    assert f(4) == 'IV'\n", vec!["changed test_a"]),
-        ("def test_a():\n    assert f(1) == 'I'\n", vec!["weakened test_a [FewerAssertions, LessExact]"]),
-        ("def test_a():\n    assert f(1) is not None\n    assert f(3) == 'III'\n", vec!["weakened test_a [LessExact]"]),
+        (
+            "def test_b():\n    assert f(1) == 'I'\n    assert f(3) == 'III'\n",
+            vec!["renamed test_a test_b"],
+        ),
+        (
+            "def test_a():\n    assert f(1) == 'I'\n    assert f(4) == 'IV'\n",
+            vec!["changed test_a"],
+        ),
+        (
+            "def test_a():\n    assert f(1) == 'I'\n",
+            vec!["weakened test_a [FewerAssertions, LessExact]"],
+        ),
+        (
+            "def test_a():\n    assert f(1) is not None\n    assert f(3) == 'III'\n",
+            vec!["weakened test_a [LessExact]"],
+        ),
         (
             "@pytest.mark.skip\ndef test_a():\n    assert f(1) == 'I'\n    assert f(3) == 'III'\n",
             vec!["weakened test_a [Marked(Skip)]"],
         ),
-        ("def check_a():\n    assert f(1) == 'I'\n    assert f(3) == 'III'\n", vec!["weakened check_a [NotATest]"]),
+        (
+            "def check_a():\n    assert f(1) == 'I'\n    assert f(3) == 'III'\n",
+            vec!["weakened check_a [NotATest]"],
+        ),
         (
             "def test_a():\n    try:\n        assert f(1) == 'I'\n        assert f(3) == 'III'\n    except AssertionError:\n        pass\n",
             vec!["changed test_a"],
         ),
-        ("def test_a():\n    return\n    assert f(1) == 'I'\n    assert f(3) == 'III'\n", vec!["changed test_a"]),
+        (
+            "def test_a():\n    return\n    assert f(1) == 'I'\n    assert f(3) == 'III'\n",
+            vec!["changed test_a"],
+        ),
         ("", vec!["removed test_a"]),
     ] {
         frozen("tests/test_a.py", old, new, &expected);
@@ -55,7 +73,7 @@ fn tests_that_change_are_told() {
         "@pytest.mark.parametrize('n', [])\ndef test_a(n):\n    assert f(n) == n\n",
         &["weakened test_a [FewerRows]"],
     );
-    // A count of assertions is none itself; whether it was needed, faults tell.
+    // A count of assertions is none itself; whether it was needed, mutants tell.
     frozen(
         "a.test.js",
         "test('a', () => { expect.assertions(1); expect(f(1)).toBe(2); });",
@@ -116,7 +134,12 @@ fn frozen_examples_are_laid_over_the_candidate() {
     let old = "/// One.\n/// ```\n/// assert_eq!(roman(), 1);\n/// ```\n#[inline]\npub fn roman() -> u8 { todo!() }\n";
     let green = old.replace("todo!()", "1");
     overlaid("src/roman.rs", old, &green.replace("(), 1", "(), 2"), Some(&green));
-    overlaid("src/roman.rs", old, "/// One.\n#[inline]\npub fn roman() -> u8 { 1 }\n", Some(&green));
+    overlaid(
+        "src/roman.rs",
+        old,
+        "/// One.\n#[inline]\npub fn roman() -> u8 { 1 }\n",
+        Some(&green),
+    );
     overlaid("src/roman.rs", old, "#[inline]\npub fn roman() -> u8 { 1 }\n", Some(&green));
 }
 
@@ -128,10 +151,16 @@ fn only_examples_are_laid_over_the_candidate() {
     let green = old.replace("todo!()", "1");
     let laid = |new: &str| overlay_examples(Language::Rust, "src/roman.rs", &old, new);
     assert_eq!(laid(&green.replace("kit::one(), 1", "kit::one(), 2")).as_ref(), Some(&green));
-    assert_eq!(laid(&green.replace("//! ```\n//! assert_eq!(kit::one(), 1);\n//! ```\n", "")).as_ref(), Some(&green));
+    assert_eq!(
+        laid(&green.replace("//! ```\n//! assert_eq!(kit::one(), 1);\n//! ```\n", "")).as_ref(),
+        Some(&green)
+    );
     // Tests stay as the candidate has them.
     let more = green.replace("(), 1);", "(), 1, \"one\");");
-    assert_eq!(laid(&more).as_ref(), Some(&more.replace("kit::one(), 1, \"one\"", "kit::one(), 1")));
+    assert_eq!(
+        laid(&more).as_ref(),
+        Some(&more.replace("kit::one(), 1, \"one\"", "kit::one(), 1"))
+    );
     assert_eq!(laid("pub fn roman() -> u8 {\n    1\n}\n"), None);
 }
 
@@ -140,7 +169,12 @@ fn frozen_blocks_of_scripts_are_laid_over_the_candidate() {
     let old = "export const f = () => 0;\nif (import.meta.vitest) {\n  const { it, expect } = import.meta.vitest;\n  it('a', () => { expect(f()).toBe(1); });\n}\n";
     let green = old.replace("=> 0", "=> 1");
     overlaid("src/a.ts", old, &green.replace("toBe(1)", "toBe(2)"), Some(&green));
-    overlaid("src/a.ts", old, "export const f = () => 1;\n", Some(&green.replace(";\nif", ";\n\nif")));
+    overlaid(
+        "src/a.ts",
+        old,
+        "export const f = () => 1;\n",
+        Some(&green.replace(";\nif", ";\n\nif")),
+    );
 }
 
 #[track_caller]
@@ -169,13 +203,28 @@ fn a_stub_adds_only_what_lets_a_test_compile() {
         stub("a.py", old, &format!("{old}{added}"), expected);
         stub("a.py", old, &format!("{added}{old}"), expected);
     }
-    stub("a.go", "package a\n", "package a\n\nfunc F(n int) (string, error) {\n\treturn \"\", nil\n}\n", true);
-    stub("a.go", "package a\n", "package a\n\nfunc F(n int) (string, error) {\n\treturn \"I\", nil\n}\n", false);
+    stub(
+        "a.go",
+        "package a\n",
+        "package a\n\nfunc F(n int) (string, error) {\n\treturn \"\", nil\n}\n",
+        true,
+    );
+    stub(
+        "a.go",
+        "package a\n",
+        "package a\n\nfunc F(n int) (string, error) {\n\treturn \"I\", nil\n}\n",
+        false,
+    );
     stub("a.py", old, "def add(a, b):\n    return 0\n", false);
     stub("a.py", old, "", false);
     stub("a.py", old, "def add(a, b):  # sum\n    return a + b\n", true);
     stub("a.py", "class A:\n    x = 1\n", "class A:\n    x = 1\n    def b(self): ...\n", true);
-    stub("a.py", "class A:\n    x = 1\n", "class A:\n    x = 1\n    def b(self): return self.x\n", false);
+    stub(
+        "a.py",
+        "class A:\n    x = 1\n",
+        "class A:\n    x = 1\n    def b(self): return self.x\n",
+        false,
+    );
 }
 
 #[test]
@@ -201,7 +250,11 @@ fn stubs_of_other_languages() {
         ),
         ("a.rs", "pub fn roman(n: u32) -> String { \"I\".to_owned() }\n", false),
         ("a.rs", "impl A { fn b(&self) -> u8 { self.c + 1 } }", false),
-        ("a.ts", "export function roman(n: number): string {\n  throw new Error('not implemented');\n}\n", true),
+        (
+            "a.ts",
+            "export function roman(n: number): string {\n  throw new Error('not implemented');\n}\n",
+            true,
+        ),
         (
             "a.ts",
             "export const roman = (n: number): string => { throw new Error(); };\nexport interface A { b: string }\n",
@@ -235,7 +288,8 @@ fn values_that_tests_and_code_share() {
 #[track_caller]
 fn mutated(path: &str, source: &str, lines: std::ops::RangeInclusive<u32>, expected: &[&str]) {
     let found = mutants(Language::of_path(path), path, source, &[lines], 20);
-    let told: Vec<String> = found.iter().map(|one| format!("{}: {}", one.line, one.description)).collect();
+    let told: Vec<String> =
+        found.iter().map(|one| format!("{}: {}", one.line, one.description)).collect();
     assert_eq!(told, expected, "{source}");
     for mutant in found {
         assert_ne!(mutant.apply(source).as_deref(), Some(source));
@@ -243,7 +297,7 @@ fn mutated(path: &str, source: &str, lines: std::ops::RangeInclusive<u32>, expec
 }
 
 #[test]
-fn faults_in_the_changed_lines() {
+fn mutants_in_the_changed_lines() {
     mutated(
         "a.py",
         "def f(n):\n    if n < 1:\n        raise ValueError\n    return n + 1\n",
@@ -293,7 +347,12 @@ fn faults_in_the_changed_lines() {
             "3: `2` became `3`",
         ],
     );
-    mutated("a.py", "def f(n):\n    raise ValueError(n)\n", 2..=2, &["2: `ValueError` became `RuntimeError`"]);
+    mutated(
+        "a.py",
+        "def f(n):\n    raise ValueError(n)\n",
+        2..=2,
+        &["2: `ValueError` became `RuntimeError`"],
+    );
     mutated(
         "a.js",
         "export function f(n) {\n  throw new RangeError(n);\n}\n",
@@ -313,12 +372,22 @@ fn values_that_are_looked_at() {
     let check = |path: &str, head: &str, body: &str, expected: bool| {
         let source = format!("{head}{body}");
         let language = Language::of_path(path);
-        let found =
-            looks_at(language, &source, head.len()..source.len(), &imports(language, &source), &["roman".to_owned()]);
+        let found = looks_at(
+            language,
+            &source,
+            head.len()..source.len(),
+            &imports(language, &source),
+            &["roman".to_owned()],
+        );
         assert_eq!(found, expected, "{source}");
     };
     let python = |body: &str, expected| {
-        check("test_a.py", "from kit import roman\nfrom kit.roman import LIMIT as MOST, to\n", body, expected);
+        check(
+            "test_a.py",
+            "from kit import roman\nfrom kit.roman import LIMIT as MOST, to\n",
+            body,
+            expected,
+        );
     };
     python("assert roman.LIMIT == 3\n", true);
     python("assert MOST == 3\n", true);
@@ -329,8 +398,7 @@ fn values_that_are_looked_at() {
     python("to\nassert 1 == 2\n", false);
     python("assert other(to=1) == 2\n", false);
     let script = |body: &str, expected| {
-        let head =
-            "import conf, { to } from './a.js';\nimport * as all from './b.js';\nconst { one } = require('./c');\n";
+        let head = "import conf, { to } from './a.js';\nimport * as all from './b.js';\nconst { one } = require('./c');\n";
         check("a.test.js", head, body, expected);
     };
     script("expect(all.LIMIT).toBe(3);\n", true);

@@ -5,7 +5,8 @@ use super::*;
 #[track_caller]
 fn check(path: &str, source: &str, expected: &[&str]) {
     let found = imports(Language::of_path(path), source);
-    let told: Vec<String> = found.iter().map(|one| format!("{} {}", one.module, one.names.join(","))).collect();
+    let told: Vec<String> =
+        found.iter().map(|one| format!("{} {}", one.module, one.names.join(","))).collect();
     assert_eq!(told.iter().map(|told| told.trim()).collect::<Vec<_>>(), expected, "{source}");
 }
 
@@ -70,8 +71,10 @@ fn found(from: &str, source: &str, expected: &[&str]) {
         .map(|(name, folder)| Package { name: name.to_owned(), folder: folder.to_owned() });
     let language = Language::of_path(from);
     let project = Project { paths: &paths, packages: &packages };
-    let found: Vec<String> =
-        imports(language, source).iter().flat_map(|one| resolve(language, from, one, project)).collect();
+    let found: Vec<String> = imports(language, source)
+        .iter()
+        .flat_map(|one| resolve(language, from, one, project))
+        .collect();
     assert_eq!(found, expected, "{source}");
 }
 
@@ -104,7 +107,11 @@ fn imports_are_found_in_the_project() {
         "import a from '../src/m.js';\nimport b from '../src/n';\nimport c from '../lib/p';\nimport d from 'vitest';\n",
         &["src/m.ts", "src/n/index.tsx", "lib/p.js"],
     );
-    found("go/roman/roman_test.go", "package roman\nimport \"testing\"\n", &["go/roman/roman.go", "go/roman/parts.go"]);
+    found(
+        "go/roman/roman_test.go",
+        "package roman\nimport \"testing\"\n",
+        &["go/roman/roman.go", "go/roman/parts.go"],
+    );
     found(
         "go/roman/x_test.go",
         "package roman_test\nimport \"example.com/m/roman\"\n",
@@ -115,5 +122,9 @@ fn imports_are_found_in_the_project() {
         "package a.x;\nimport a.b.C;\nimport org.junit.Test;\n",
         &["src/main/java/a/b/C.java"],
     );
-    found("src/test/java/a/b/CTest.java", "package a.b;\n", &["src/main/java/a/b/C.java", "src/main/java/a/b/D.java"]);
+    found(
+        "src/test/java/a/b/CTest.java",
+        "package a.b;\n",
+        &["src/main/java/a/b/C.java", "src/main/java/a/b/D.java"],
+    );
 }

@@ -1,4 +1,5 @@
-//! Stand-ins. That they run is seen where tests may start programs; here, that they parse and hold every name.
+//! Stand-ins. That they run is seen where tests may start programs; here, that they parse and hold
+//! every name.
 
 use super::*;
 
@@ -73,7 +74,8 @@ fn stand_ins_hold_every_name() {
 #[test]
 fn a_function_that_nobody_has_written_is_made_from_its_call() {
     let check = |path: &str, name: &str, test: &str, expected: &str| {
-        let made = inert_function(Language::of_path(path), name, &[test.to_owned()]).unwrap_or_default();
+        let made =
+            inert_function(Language::of_path(path), name, &[test.to_owned()]).unwrap_or_default();
         assert!(made.contains(expected) && made.is_empty() == expected.is_empty(), "{made}");
     };
     check(
@@ -85,7 +87,17 @@ fn a_function_that_nobody_has_written_is_made_from_its_call() {
     check("a.rs", "wrap", "fn a() { assert_eq!(kit::wrap::wrap(), 2); }", "fn wrap<>()");
     check("a.rs", "wrap", "fn a() { wrap!(1); }", "");
     check("a.go", "F", "package a\nfunc TestF(t *T) { _ = F(1) }", ") (interface{}) {");
-    check("a.go", "F", "package a\nfunc TestF(t *T) { if a, err := F(1); err != nil { } }", ") (interface{}, error) {");
-    check("a.go", "F", "package a\nfunc TestF(t *T) { a, ok := b.F(1) }", ") (interface{}, bool) {");
+    check(
+        "a.go",
+        "F",
+        "package a\nfunc TestF(t *T) { if a, err := F(1); err != nil { } }",
+        ") (interface{}, error) {",
+    );
+    check(
+        "a.go",
+        "F",
+        "package a\nfunc TestF(t *T) { a, ok := b.F(1) }",
+        ") (interface{}, bool) {",
+    );
     check("a.go", "F", "package a\nvar _ = F", "");
 }

@@ -11,7 +11,10 @@ fn check(path: &str, source: &str, expected: &[&str]) {
 /// The tests of the file, each with a body of its own.
 #[track_caller]
 fn python(body: &str, expected: &str) {
-    let source = format!("from roman import to_roman\n\ndef test_a():\n    {}\n", body.replace('\n', "\n    "));
+    let source = format!(
+        "from roman import to_roman\n\ndef test_a():\n    {}\n",
+        body.replace('\n', "\n    ")
+    );
     check("tests/test_a.py", &source, &[&format!("test test_a{expected}")]);
 }
 
@@ -27,7 +30,9 @@ fn rust(body: &str, expected: &str) {
 #[track_caller]
 fn script(body: &str, expected: &str) {
     for path in ["a.test.js", "a.test.ts", "a.test.tsx"] {
-        let source = format!("import {{ toRoman }} from './roman';\n\ntest('a', () => {{\n    {body}\n}});\n");
+        let source = format!(
+            "import {{ toRoman }} from './roman';\n\ntest('a', () => {{\n    {body}\n}});\n"
+        );
         check(path, &source, &[&format!("test a{expected}")]);
     }
 }
@@ -208,13 +213,18 @@ fn script_assertions() {
     script("expect(toRoman(4));", "");
     script("expect(toRoman(4)).resolves.toBe('IV');", " 1/1");
     script("return expect(toRoman(4)).resolves.toBe('IV');", " 1/1");
-    script("new Promise(() => setTimeout(() => assert.equal(toRoman(4), 'IV'), 50).unref());", " 1/1");
+    script(
+        "new Promise(() => setTimeout(() => assert.equal(toRoman(4), 'IV'), 50).unref());",
+        " 1/1",
+    );
     script("[4].forEach((n) => { expect(toRoman(n)).toBe('IV'); });", " 1/1");
 }
 
 #[test]
 fn a_name_is_not_part_of_a_body() {
-    let hash = |source: &str| items(Language::Python, "tests/test_a.py", source).first().map(|item| item.body_hash);
+    let hash = |source: &str| {
+        items(Language::Python, "tests/test_a.py", source).first().map(|item| item.body_hash)
+    };
     let base = hash("def test_a():\n    x = f(1)\n    assert all(x)\n");
     for (source, same) in [
         ("def test_b():\n    y = f(1)  # why\n    assert all( y )\n", true),

@@ -9,7 +9,8 @@ const WAY: Way = Way { pick: Pick::Last, letters: Letters::Near };
 fn check(path: &str, source: &str, expected: &str) {
     let language = Language::of_path(path);
     let items = items(language, path, source);
-    let test = items.iter().find(|item| item.is_test).unwrap_or_else(|| panic!("no test: {source}"));
+    let test =
+        items.iter().find(|item| item.is_test).unwrap_or_else(|| panic!("no test: {source}"));
     let changed = impossible(language, path, source, &[test], Extent::Everything, WAY);
     assert_eq!(changed.as_ref().map_or("nothing", |(text, _)| text), expected);
 }
@@ -39,7 +40,10 @@ fn rust(body: &str, expected: &str) {
 fn python_expectations() {
     python("assert f(4) == 'IV'", "assert f(4) == 'IW'");
     python("assert 'IV' == f(4)", "assert 'IW' == f(4)");
-    python("assert f(4) == 19", "assert f(4) == 18");
+    python("assert f(4) == 19", "assert f(4) == 29");
+    python("assert f(4) == 250", "assert f(4) == 150");
+    python("assert f(4) == 1_000", "assert f(4) == 1_100");
+    python("assert f(4) == 0b11", "assert f(4) == 0b10");
     python("assert f(4) == -3", "assert f(4) == -4");
     python("assert f(4) is True", "assert f(4) is False");
     python("assert f(4) is None", "assert f(4) is False");
@@ -72,8 +76,11 @@ fn python_rows() {
         )
     };
     check("tests/test_a.py", &rows("'I'"), &rows("'J'"));
-    let named =
-        |r: &str| format!("ROWS = [(1, {r})]\n\ndef test_a():\n    for n, r in ROWS:\n        assert f(n) == r\n");
+    let named = |r: &str| {
+        format!(
+            "ROWS = [(1, {r})]\n\ndef test_a():\n    for n, r in ROWS:\n        assert f(n) == r\n"
+        )
+    };
     check("tests/test_a.py", &named("'I'"), &named("'J'"));
 }
 
@@ -98,7 +105,9 @@ fn what_another_test_calls_the_same_is_another_thing() {
     };
     check("a.test.js", &script("7"), &script("8"));
     let rust = |r: &str| {
-        format!("fn other() {{ let want = 1; }}\n#[test]\nfn a() {{ let want = {r}; assert_eq!(f(4), want); }}\n")
+        format!(
+            "fn other() {{ let want = 1; }}\n#[test]\nfn a() {{ let want = {r}; assert_eq!(f(4), want); }}\n"
+        )
     };
     check("tests/a.rs", &rust("7"), &rust("8"));
     python(
@@ -114,10 +123,16 @@ fn script_expectations() {
     script("expect(f(4)).toBeTruthy();", "expect(f(4)).toBeFalsy();");
     script("expect(f(4)).toBeGreaterThan(3);", "expect(f(4)).not.toBeGreaterThan(3);");
     script("expect(f(4)).toEqual(g(5));", "expect(f(4)).not.toEqual(g(5));");
-    script("expect(f(4)).toMatchInlineSnapshot(`\"IV\"`);", "expect(f(4)).toMatchInlineSnapshot(`\"IW\"`);");
+    script(
+        "expect(f(4)).toMatchInlineSnapshot(`\"IV\"`);",
+        "expect(f(4)).toMatchInlineSnapshot(`\"IW\"`);",
+    );
     script("assert.equal(f(4), 'IV');", "assert.equal(f(4), 'IW');");
     script("assert.ok(f(4));", "assert.ok(!(f(4)));");
-    script("const want = 'IV'; expect(f(4)).toBe(want);", "const want = 'IW'; expect(f(4)).toBe(want);");
+    script(
+        "const want = 'IV'; expect(f(4)).toBe(want);",
+        "const want = 'IW'; expect(f(4)).toBe(want);",
+    );
     script(
         "for (const [n, r] of [[1, 'I']]) expect(f(n)).toBe(r);",
         "for (const [n, r] of [[1, 'J']]) expect(f(n)).toBe(r);",
@@ -127,10 +142,14 @@ fn script_expectations() {
         "[[1, 'J']].forEach(([n, r]) => { expect(f(n)).toBe(r); });",
     );
     script("expect(() => f(0)).toThrow();", "nothing");
-    let each = |r: &str| format!("test.each([[1, {r}]])('%i', (n, r) => {{ expect(f(n)).toBe(r); }});\n");
+    let each =
+        |r: &str| format!("test.each([[1, {r}]])('%i', (n, r) => {{ expect(f(n)).toBe(r); }});\n");
     check("a.test.js", &each("'I'"), &each("'J'"));
-    let objects =
-        |r: &str| format!("test.each([{{ n: 1, r: {r} }}])('%i', ({{ n, r }}) => {{ expect(f(n)).toBe(r); }});\n");
+    let objects = |r: &str| {
+        format!(
+            "test.each([{{ n: 1, r: {r} }}])('%i', ({{ n, r }}) => {{ expect(f(n)).toBe(r); }});\n"
+        )
+    };
     check("a.test.js", &objects("'I'"), &objects("'J'"));
 }
 
@@ -144,9 +163,14 @@ fn rust_expectations() {
     rust("assert_eq!(f(4), None);", "assert_ne!(f(4), None);");
     rust("assert!(f(4));", "assert!(!(f(4)));");
     rust("assert!(f(4) == 5);", "assert!(f(4) == 6);");
-    rust("for (n, r) in [(1, \"I\")] { assert_eq!(f(n), r); }", "for (n, r) in [(1, \"J\")] { assert_eq!(f(n), r); }");
+    rust(
+        "for (n, r) in [(1, \"I\")] { assert_eq!(f(n), r); }",
+        "for (n, r) in [(1, \"J\")] { assert_eq!(f(n), r); }",
+    );
     let case = |r: &str| {
-        format!("#[rstest]\n#[case(1, {r})]\nfn a(#[case] n: u32, #[case] r: &str) {{ assert_eq!(f(n), r); }}\n")
+        format!(
+            "#[rstest]\n#[case(1, {r})]\nfn a(#[case] n: u32, #[case] r: &str) {{ assert_eq!(f(n), r); }}\n"
+        )
     };
     check("tests/a.rs", &case("\"I\""), &case("\"J\""));
 }
@@ -155,7 +179,8 @@ fn rust_expectations() {
 fn expectations_in_documentation() {
     let rust = |r: &str| format!("/// ```\n/// assert_eq!(f(4), {r});\n/// ```\npub fn f() {{}}\n");
     check("src/a.rs", &rust("\"IV\""), &rust("\"IW\""));
-    let python = |r: &str| format!("def f(n):\n    \"\"\"F.\n\n    >>> f(4)\n    {r}\n    \"\"\"\n");
+    let python =
+        |r: &str| format!("def f(n):\n    \"\"\"F.\n\n    >>> f(4)\n    {r}\n    \"\"\"\n");
     check("src/a.py", &python("'IV'"), &python("'IW'"));
 }
 
@@ -173,11 +198,17 @@ fn go_and_java_expectations() {
         )
     };
     check("a_test.go", &table("\"I\""), &table("\"J\""));
-    let testify = |r: &str| format!("package a\nfunc TestA(t *testing.T) {{\n\tassert.Equal(t, {r}, F(4))\n}}\n");
+    let testify = |r: &str| {
+        format!("package a\nfunc TestA(t *testing.T) {{\n\tassert.Equal(t, {r}, F(4))\n}}\n")
+    };
     check("a_test.go", &testify("\"IV\""), &testify("\"IW\""));
-    let java = |r: &str| format!("class ATest {{\n  @Test void a() {{ assertEquals({r}, F.of(4)); }}\n}}\n");
+    let java = |r: &str| {
+        format!("class ATest {{\n  @Test void a() {{ assertEquals({r}, F.of(4)); }}\n}}\n")
+    };
     check("src/test/java/ATest.java", &java("\"IV\""), &java("\"IW\""));
-    let fluent = |r: &str| format!("class ATest {{\n  @Test void a() {{ assertThat(F.of(4)).isEqualTo({r}); }}\n}}\n");
+    let fluent = |r: &str| {
+        format!("class ATest {{\n  @Test void a() {{ assertThat(F.of(4)).isEqualTo({r}); }}\n}}\n")
+    };
     check("src/test/java/ATest.java", &fluent("\"IV\""), &fluent("\"IW\""));
 }
 
@@ -189,34 +220,47 @@ fn there_is_nothing_to_change_in_raises() {
         )
     };
     check("tests/test_a.py", &test(1, 2), &test(2, 3));
-    for (body, expected) in
-        [("assert f(1) == 1", true), ("assert f(1) == g(1)", false), ("assert f(1) != 1", false), ("f(1)", false)]
-    {
+    for (body, expected) in [
+        ("assert f(1) == 1", true),
+        ("assert f(1) == g(1)", false),
+        ("assert f(1) != 1", false),
+        ("f(1)", false),
+    ] {
         let source = format!("def test_a():\n    {body}\n");
         let items = items(Language::Python, "tests/test_a.py", &source);
-        assert_eq!(is_written(Language::Python, "tests/test_a.py", &source, &items[0], WAY), expected, "{body}");
+        assert_eq!(
+            is_written(Language::Python, "tests/test_a.py", &source, &items[0], WAY),
+            expected,
+            "{body}"
+        );
     }
 }
 
-/// The source with one assertion changed inside its own letters, counted from the last, and made to fail there.
+/// The source with one assertion changed inside its own letters, counted from the last, and made to
+/// fail there.
 #[test]
 fn one_expectation_changes_inside_its_own_letters() {
-    const TEST: &str =
-        "def test_a():\n    assert f(1) == \"IV\"\n    assert f(2) == \"III\"\n    assert \"total: 7\" in g()\n";
+    const TEST: &str = "def test_a():\n    assert f(1) == \"IV\"\n    assert f(2) == \"III\"\n    assert \"total: 7\" in g()\n";
     let items = items(Language::Python, "test_a.py", TEST);
     let tests: Vec<&Item> = items.iter().collect();
     let way = Way { pick: Pick::Last, letters: Letters::Own };
     for (back, changed, failing) in [
-        (0, Some("    assert \"totla: 7\" in g()"), Some("assert f(2) == \"III\"\n    assert False\n")),
+        (
+            0,
+            Some("    assert \"totla: 7\" in g()"),
+            Some("assert f(2) == \"III\"\n    assert False\n"),
+        ),
         (1, Some("    assert f(2) == \"IIII\""), Some("assert f(1) == \"IV\"\n    assert False\n")),
         (2, Some("    assert f(1) == \"VI\""), Some("():\n    assert False\n")),
         (3, None, None),
     ] {
-        let text =
-            impossible(Language::Python, "test_a.py", TEST, &tests, Extent::One(back), way).map(|(text, _)| text);
-        let is_there = |line: &str| text.as_deref().is_some_and(|text| text.lines().any(|one| one == line));
+        let text = impossible(Language::Python, "test_a.py", TEST, &tests, Extent::One(back), way)
+            .map(|(text, _)| text);
+        let is_there =
+            |line: &str| text.as_deref().is_some_and(|text| text.lines().any(|one| one == line));
         assert!(changed.map_or(text.is_none(), is_there), "{back}: {text:?}");
-        let stopped = stopped_each(Language::Python, "test_a.py", TEST, &tests, back + 1).pop().flatten();
+        let stopped =
+            stopped_each(Language::Python, "test_a.py", TEST, &tests, back + 1).pop().flatten();
         let is_stopped = |part: &str| stopped.as_deref().is_some_and(|text| text.contains(part));
         assert!(failing.map_or(stopped.is_none(), is_stopped), "{back}: {stopped:?}");
     }

@@ -1,4 +1,4 @@
-//! What a turn costs, counted by request. An unknown price is said to be unknown; it is not zero.
+//! The cost of a turn, counted per request. An unknown price is reported as unknown, not as zero.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use redgreen_core::policy::{Spent, dollars};
 pub(super) struct Ledger {
     usage: Usage,
     requests: u64,
-    /// Of all of it; `None` as soon as one part's price is unknown.
+    /// In total; `None` as soon as one price is unknown.
     microdollars: Option<u64>,
     prices: Arc<Prices>,
-    /// About the tokens of the last request: a server that caches has them.
+    /// The approximate tokens of the last request, which a caching server has.
     sent: u64,
 }
 
@@ -23,19 +23,21 @@ impl Ledger {
         Self { usage: Usage::default(), requests: 0, microdollars: Some(0), prices, sent: 0 }
     }
 
-    /// At least what a request of about so many tokens will cost, in microdollars; `None` where the price is unknown.
+    /// The minimum cost of a request of about this many tokens in microdollars; `None` if the price
+    /// is unknown.
     pub(super) fn next(&self, model: &str, tokens: u64) -> Option<u64> {
         let caches = self.usage.cache_read > 0 || self.usage.cache_write > 0;
         let cache_read = if caches { self.sent.min(tokens) } else { 0 };
-        self.prices.cost(model, &Usage { input: tokens - cache_read, cache_read, ..Usage::default() })
+        self.prices
+            .cost(model, &Usage { input: tokens - cache_read, cache_read, ..Usage::default() })
     }
 
-    /// A request of about so many tokens is made.
+    /// Records that a request of about this many tokens is sent.
     pub(super) fn send(&mut self, tokens: u64) {
         self.sent = tokens;
     }
 
-    /// A request that was answered.
+    /// Counts an answered request.
     pub(super) fn count(&mut self, model: &str, usage: Usage) {
         self.requests += 1;
         self.usage.input = self.usage.input.saturating_add(usage.input);
@@ -43,10 +45,11 @@ impl Ledger {
         self.usage.cache_read = self.usage.cache_read.saturating_add(usage.cache_read);
         self.usage.cache_write = self.usage.cache_write.saturating_add(usage.cache_write);
         let price = self.prices.cost(model, &usage);
-        self.microdollars = self.microdollars.zip(price).map(|(before, price)| before.saturating_add(price));
+        self.microdollars =
+            self.microdollars.zip(price).map(|(before, price)| before.saturating_add(price));
     }
 
-    /// One that was not: what it cost nobody says.
+    /// Counts an unanswered request, whose cost is unknown.
     pub(super) fn count_unanswered(&mut self) {
         self.requests += 1;
     }
@@ -63,12 +66,16 @@ impl Ledger {
         }
     }
 
-    /// For comparison with a budget; what is unknown cannot be compared.
+    /// For comparison with a budget. Unknown costs cannot be compared.
     pub(super) fn spent(&self) -> Spent {
-        Spent { tokens: self.usage.total(), microdollars: self.microdollars.unwrap_or(0), ..Spent::default() }
+        Spent {
+            tokens: self.usage.total(),
+            microdollars: self.microdollars.unwrap_or(0),
+            ..Spent::default()
+        }
     }
 
-    /// One line for a person.
+    /// One line for people.
     pub(super) fn words(&self) -> String {
         let cost = self.cost();
         let price = cost.microdollars.map_or_else(|| "price unknown".to_owned(), dollars);

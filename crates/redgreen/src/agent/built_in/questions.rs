@@ -1,15 +1,16 @@
-//! A turn of a small model: asks the questions that the core chooses, repairs each answer or asks in another way, and
-//! writes the files. The judge checks them as after any other turn.
+//! A turn of a small model: asks the questions chosen by the core, repairs each answer or asks
+//! differently, and writes the files. They are judged as after any other turn.
 
 use anyhow::Result;
 use redgreen_core::agent::{Said, Turn};
-use redgreen_core::model::{Block, FaultKind, Message, Request, Stop};
+use redgreen_core::model::{Block, Message, ModelErrorKind, Request, Stop};
 use redgreen_core::question::{self, Decided, Move, Question, Scene};
 
 use super::talk::{Talk, failed, text_of};
 
 impl Talk<'_, '_> {
-    /// Asks until the turn is decided or too much was asked. `framework` is the one of the project's tests.
+    /// Asks until the turn is decided or the limit is reached. `framework` is that of the project's
+    /// tests.
     pub(super) fn questions(&mut self, framework: &str, files: &[String]) -> Result<Turn> {
         let place = self.bench.place.clone();
         let look = move |path: &str| place.text(path).ok();
@@ -33,42 +34,44 @@ impl Talk<'_, '_> {
                 Move::Ask(question) => question,
             };
             let request = self.request(&question);
-            if let Some(turn) = self.out_of_bounds(&request) {
+            if let Some(turn) = self.limit_reached(&request) {
                 return Ok(turn);
             }
-            self.minutes.heard(&question.text);
+            self.transcript.heard(&question.text);
             asked += 1;
             let reply = match self.put(&request)? {
                 Ok(reply) => reply,
-                Err(fault) if fault.kind == FaultKind::TooLong => {
-                    self.minutes.note(&format!("the question is too long: {}", fault.message));
+                Err(error) if error.kind == ModelErrorKind::TooLong => {
+                    self.transcript.note(&format!("the question is too long: {}", error.message));
                     continue;
                 }
-                Err(fault) => return Ok(failed(&fault, self.model)),
+                Err(error) => return Ok(failed(&error, self.model)),
             };
             let answer = text_of(&reply.blocks);
-            self.minutes.said(&answer);
+            self.transcript.said(&answer);
             if reply.stop == Stop::MaxTokens {
-                self.minutes.note("the answer was cut off: asked in another way");
+                self.transcript.note("the answer was cut off; asking differently");
                 continue;
             }
             let settled = question::settle(&scene, &question, &answer);
             match settled {
                 Ok(Move::Decided(decided)) => return Ok(self.decided(decided)),
                 Ok(Move::Ask(question)) => follow_up = Some(question),
-                Err(why) => self.minutes.note(&format!("of no use, asked in another way: {why}")),
+                Err(why) => {
+                    self.transcript.note(&format!("unusable answer, asking differently: {why}"));
+                }
             }
         }
-        self.minutes.note(&format!("stopped after {asked} questions"));
+        self.transcript.note(&format!("stopped after {asked} questions"));
         Ok(Turn::Done { answer: String::new() })
     }
 
     fn decided(&mut self, decided: Decided) -> Turn {
-        decided.remarks.iter().for_each(|remark| self.minutes.note(remark));
+        decided.remarks.iter().for_each(|remark| self.transcript.note(remark));
         for file in &decided.files {
             (self.orders.live)(&Said::Tool { name: "Write".to_owned(), what: file.path.clone() });
             let wrote = self.bench.write(&file.path, &file.content);
-            self.minutes.tool("Write", &file.path, &wrote);
+            self.transcript.tool("Write", &file.path, &wrote);
         }
         Turn::Done { answer: decided.answer }
     }

@@ -1,12 +1,15 @@
-//! One turn as a conversation: ask, run the tools, tell what came of them, until the model is done or a limit is
-//! reached. The conversation only grows at its end; one that is too long is begun anew with the facts it came to.
+//! A turn as a conversation: ask, run the tools, send the results, until the model is done or a
+//! limit is reached. Messages are only appended. A conversation that is too long is replaced by a
+//! new one with a summary.
 
 use std::time::Instant;
 
 use anyhow::Result;
 use redgreen_core::agent::{Failure, Said, Turn};
 use redgreen_core::model::ability::Asking;
-use redgreen_core::model::{Block, Delta, Fault, FaultKind, Message, Reply, Request, Stop};
+use redgreen_core::model::{
+    Block, Delta, Message, ModelError, ModelErrorKind, Reply, Request, Stop,
+};
 use redgreen_core::policy::{Spent, dollars};
 use redgreen_core::prompt::{self, Earlier, Evidence, secret};
 use redgreen_core::question;
@@ -14,23 +17,24 @@ use redgreen_core::tool::{Call, Kind};
 
 use super::Settings;
 use super::ledger::Ledger;
-use super::minutes::Minutes;
 use super::tools::Workbench;
+use super::transcript::Transcript;
 use crate::agent::{Orders, Taken};
 use crate::guard;
 use crate::process::Interrupted;
 
-/// Answers in a row that were cut off; then the model cannot be helped.
+/// The maximum number of consecutive truncated answers.
 const CUT_OFF_MAX: u32 = 3;
-/// Conversations one turn may begin because the one before was too long.
+/// The maximum number of conversations per turn.
 const CONVERSATIONS_MAX: u32 = 5;
-/// Files that are shown at once are read no further.
+/// The number of files shown in the first message.
 const SHOWN_FILES_MAX: usize = 4;
 
-/// Puts a request to a model; a fault is an answer too.
-pub(super) type Ask<'a> = &'a mut dyn FnMut(&Request, &mut dyn FnMut(&Delta)) -> Result<Result<Reply, Fault>>;
+/// Sends a request to a model. A model error is a result, too.
+pub(super) type Ask<'a> =
+    &'a mut dyn FnMut(&Request, &mut dyn FnMut(&Delta)) -> Result<Result<Reply, ModelError>>;
 
-/// A turn under way.
+/// A turn in progress.
 pub(super) struct Talk<'a, 'o> {
     pub(super) model: &'a str,
     pub(super) settings: &'a Settings,
@@ -38,21 +42,21 @@ pub(super) struct Talk<'a, 'o> {
     pub(super) bench: Workbench<'a>,
     pub(super) ask: Ask<'a>,
     pub(super) ledger: Ledger,
-    pub(super) minutes: Minutes,
+    pub(super) transcript: Transcript,
     pub(super) started: Instant,
     reminded: bool,
     cut_off: u32,
     conversations: u32,
 }
 
-/// What follows an answer.
+/// What to do after an answer.
 enum Next {
     /// The turn is over.
     End(Turn),
-    /// The messages grew; ask again.
+    /// Messages were added; ask again.
     Ask,
     /// The conversation is too long.
-    Anew,
+    Restart,
 }
 
 impl<'a, 'o> Talk<'a, 'o> {
@@ -70,7 +74,7 @@ impl<'a, 'o> Talk<'a, 'o> {
             bench,
             ask,
             ledger: Ledger::new(settings.prices.clone()),
-            minutes: Minutes::default(),
+            transcript: Transcript::default(),
             started: Instant::now(),
             reminded: false,
             cut_off: 0,
@@ -78,32 +82,36 @@ impl<'a, 'o> Talk<'a, 'o> {
         }
     }
 
-    /// Holds the conversation to its end.
+    /// Runs the conversation to its end.
     pub(super) fn hold(mut self) -> Result<Taken> {
-        let turn = match self.question_ground()? {
+        let turn = match self.question_context()? {
             Some((framework, files)) => self.questions(framework, &files)?,
             None => self.turns()?,
         };
         match &turn {
             Turn::Done { .. } => {}
-            Turn::Failed { failure, message } => self.minutes.note(&format!("{}: {message}", failure.as_str())),
+            Turn::Failed { failure, message } => {
+                self.transcript.note(&format!("{}: {message}", failure.as_str()));
+            }
         }
         let cost = self.ledger.cost();
-        self.minutes.note(&self.ledger.words());
+        self.transcript.note(&self.ledger.words());
         let refused = std::mem::take(&mut self.bench.refused);
-        refused.iter().for_each(|remark| self.minutes.note(remark));
+        refused.iter().for_each(|remark| self.transcript.note(remark));
         let notices = self.settings.network.news(&refused);
-        Ok(Taken { turn, cost, transcript: self.minutes.text(), session: None, notices })
+        Ok(Taken { turn, cost, transcript: self.transcript.text(), session: None, notices })
     }
 
-    /// The framework and the files of the project, where this turn is put as small questions.
-    fn question_ground(&self) -> Result<Option<(&'static str, Vec<String>)>> {
+    /// The framework and the files of the project, if this turn uses small questions.
+    fn question_context(&self) -> Result<Option<(&'static str, Vec<String>)>> {
         match self.settings.asking {
             Asking::Tools | Asking::Files => Ok(None),
             Asking::Questions => {
                 let (framework, files) = self.bench.ground()?;
                 let assignment = self.orders.assignment;
-                Ok(framework.filter(|name| question::is_for(assignment, name, &files)).map(|name| (name, files)))
+                Ok(framework
+                    .filter(|name| question::is_for(assignment, name, &files))
+                    .map(|name| (name, files)))
             }
         }
     }
@@ -111,35 +119,35 @@ impl<'a, 'o> Talk<'a, 'o> {
     fn turns(&mut self) -> Result<Turn> {
         let mut request = self.opening(None)?;
         for _ in 0..self.settings.requests_max {
-            if let Some(turn) = self.out_of_bounds(&request) {
+            if let Some(turn) = self.limit_reached(&request) {
                 return Ok(turn);
             }
             if self.is_too_long(&request) {
-                match self.anew()? {
+                match self.restart()? {
                     Some(opening) => request = opening,
                     None => return Ok(too_long()),
                 }
-                // A conversation that is too long before anybody answered is not sent at all.
+                // Do not send a first message that is already too long.
                 if self.is_too_long(&request) {
                     return Ok(does_not_fit(counted(&request), self.settings.window));
                 }
             }
             let next = match self.put(&request)? {
                 Ok(reply) => self.hear(&mut request, reply)?,
-                Err(fault) if fault.kind == FaultKind::TooLong => Next::Anew,
-                Err(fault) => Next::End(failed(&fault, self.model)),
+                Err(error) if error.kind == ModelErrorKind::TooLong => Next::Restart,
+                Err(error) => Next::End(failed(&error, self.model)),
             };
             match next {
                 Next::End(turn) => return Ok(turn),
                 Next::Ask => {}
-                Next::Anew => match self.anew()? {
+                Next::Restart => match self.restart()? {
                     Some(opening) => request = opening,
                     None => return Ok(too_long()),
                 },
             }
         }
-        // What is in the worktree is judged, whatever the model still had in mind.
-        self.minutes.note(&format!("stopped after {} requests", self.settings.requests_max));
+        // The worktree is judged as it is.
+        self.transcript.note(&format!("stopped after {} requests", self.settings.requests_max));
         Ok(Turn::Done { answer: String::new() })
     }
 
@@ -160,10 +168,10 @@ impl<'a, 'o> Talk<'a, 'o> {
         let text = prompt::first(assignment, &evidence);
         let tools = match self.settings.asking {
             Asking::Tools => true,
-            // What cannot be put as questions is asked for as whole files.
+            // Turns without questions ask for whole files.
             Asking::Files | Asking::Questions => false,
         };
-        self.minutes.heard(&text);
+        self.transcript.heard(&text);
         Ok(Request {
             model: self.model.to_owned(),
             system: prompt::system(assignment, tools),
@@ -174,40 +182,49 @@ impl<'a, 'o> Talk<'a, 'o> {
         })
     }
 
-    /// A conversation that takes up the facts of the one before; `None` when there were too many.
-    fn anew(&mut self) -> Result<Option<Request>> {
+    /// A new conversation with a summary of the previous one; `None` after too many.
+    fn restart(&mut self) -> Result<Option<Request>> {
         self.conversations += 1;
         if self.conversations > CONVERSATIONS_MAX {
             return Ok(None);
         }
-        self.minutes.note("the conversation is too long; a new one takes up what was done");
+        self.transcript.note("the conversation is too long; starting a new one with a summary");
         let changes = (self.orders.changes)()?;
         let earlier = Earlier { changes, tests: self.bench.tests.clone() };
         self.opening(Some(earlier)).map(Some)
     }
 
-    /// Whether the request is larger than the window. The guess is on the high side, so what seems too long is counted.
+    /// Whether the request exceeds the window. The estimate is high, so count exactly if it does.
     fn is_too_long(&self, request: &Request) -> bool {
         prompt::tokens(request) > self.settings.window && counted(request) > self.settings.window
     }
 
-    /// Every limit, before the request that would cross it.
-    pub(super) fn out_of_bounds(&self, request: &Request) -> Option<Turn> {
+    /// Checks every limit before the request that would exceed it.
+    pub(super) fn limit_reached(&self, request: &Request) -> Option<Turn> {
         let spent_time = self.started.elapsed();
         let allowance = &self.orders.allowance;
-        let spent = Spent { work_ms: u64::try_from(spent_time.as_millis()).unwrap_or(u64::MAX), ..self.ledger.spent() };
+        let spent = Spent {
+            work_ms: u64::try_from(spent_time.as_millis()).unwrap_or(u64::MAX),
+            ..self.ledger.spent()
+        };
         if let Some(what) = allowance.exceeded_by(&spent) {
-            let message = format!("what was left of the budget: {what}");
+            let message = format!("over budget: {what}");
             return Some(Turn::Failed { failure: Failure::Budget, message });
         }
         let needed = prompt::tokens(request);
-        if let Some(left) =
-            allowance.tokens.map(|limit| limit.saturating_sub(spent.tokens)).filter(|left| *left < needed)
+        if let Some(left) = allowance
+            .tokens
+            .map(|limit| limit.saturating_sub(spent.tokens))
+            .filter(|left| *left < needed)
         {
-            let message = format!("the next request takes about {needed} tokens, and {left} are left");
+            let message =
+                format!("the next request needs about {needed} tokens, but {left} are left");
             return Some(Turn::Failed { failure: Failure::Budget, message });
         }
-        if let Some(turn) = allowance.microdollars.and_then(|limit| self.too_dear(limit, spent.microdollars, needed)) {
+        if let Some(turn) = allowance
+            .microdollars
+            .and_then(|limit| self.too_expensive(limit, spent.microdollars, needed))
+        {
             return Some(turn);
         }
         (spent_time >= self.orders.time_limit).then(|| {
@@ -216,8 +233,9 @@ impl<'a, 'o> Talk<'a, 'o> {
         })
     }
 
-    /// What the next request costs at least is known before it is made; a limit that cannot be kept to is no limit.
-    fn too_dear(&self, limit: u64, spent: u64, tokens: u64) -> Option<Turn> {
+    /// Checks the minimum cost of the next request. Without a known price, a budget cannot be
+    /// enforced.
+    fn too_expensive(&self, limit: u64, spent: u64, tokens: u64) -> Option<Turn> {
         let Some(price) = self.ledger.next(self.model, tokens) else {
             let message = format!(
                 "the price of the model {:?} is not known, so that a budget in dollars cannot be kept; limit its tokens \
@@ -228,22 +246,26 @@ impl<'a, 'o> Talk<'a, 'o> {
         };
         let left = limit.saturating_sub(spent);
         (price > left).then(|| {
-            let message = format!("the next request costs about {}, and {} is left", dollars(price), dollars(left));
+            let message = format!(
+                "the next request costs about {}, but {} is left",
+                dollars(price),
+                dollars(left)
+            );
             Turn::Failed { failure: Failure::Budget, message }
         })
     }
 
-    pub(super) fn put(&mut self, request: &Request) -> Result<Result<Reply, Fault>> {
+    pub(super) fn put(&mut self, request: &Request) -> Result<Result<Reply, ModelError>> {
         if self.orders.stop.requested() {
             return Err(Interrupted.into());
         }
         self.ledger.send(prompt::tokens(request));
-        let (live, minutes) = (&mut *self.orders.live, &mut self.minutes);
+        let (live, transcript) = (&mut *self.orders.live, &mut self.transcript);
         let reply = (self.ask)(request, &mut |delta| match delta {
             Delta::Text(text) => live(&Said::Text(text.clone())),
-            Delta::Again { fault, pause_ms } => {
-                let what = format!("{} ms: {}", pause_ms, fault.message);
-                minutes.note(&format!("asked again after {what}"));
+            Delta::Again { error, pause_ms } => {
+                let what = format!("{} ms: {}", pause_ms, error.message);
+                transcript.note(&format!("retried after {what}"));
                 live(&Said::Tool { name: "Wait".to_owned(), what });
             }
             Delta::Thinking(_) | Delta::ToolUse(_) | Delta::Usage(_) => {}
@@ -260,7 +282,7 @@ impl<'a, 'o> Talk<'a, 'o> {
     fn hear(&mut self, request: &mut Request, reply: Reply) -> Result<Next> {
         let Reply { mut blocks, stop, .. } = reply;
         let said = text_of(&blocks);
-        self.minutes.said(&said);
+        self.transcript.said(&said);
         let calls = blocks.iter().any(|block| matches!(block, Block::ToolUse { .. }));
         match stop {
             Stop::Refusal { why } => {
@@ -268,7 +290,7 @@ impl<'a, 'o> Talk<'a, 'o> {
                 let message = format!("the model {} refuses: {}", self.model, why.trim());
                 return Ok(Next::End(Turn::Failed { failure: Failure::Unusable, message }));
             }
-            Stop::ContextFull => return Ok(Next::Anew),
+            Stop::ContextFull => return Ok(Next::Restart),
             Stop::Pause => {
                 request.messages.push(Message::Assistant(blocks));
                 return Ok(Next::Ask);
@@ -279,7 +301,7 @@ impl<'a, 'o> Talk<'a, 'o> {
                     let message = format!("its answer was cut off {} times in a row", self.cut_off);
                     return Ok(Next::End(Turn::Failed { failure: Failure::Crash, message }));
                 }
-                self.minutes.note("the answer was cut off");
+                self.transcript.note("the answer was cut off");
                 let results = cut_short(&mut blocks);
                 request.messages.extend([Message::Assistant(blocks), Message::User(results)]);
                 return Ok(Next::Ask);
@@ -291,25 +313,29 @@ impl<'a, 'o> Talk<'a, 'o> {
         }
         let (results, done) = self.perform_all(&blocks)?;
         if let Some(summary) = done {
-            return Ok(Next::End(Turn::Done { answer: if said.trim().is_empty() { summary } else { said } }));
+            return Ok(Next::End(Turn::Done {
+                answer: if said.trim().is_empty() { summary } else { said },
+            }));
         }
         request.messages.extend([Message::Assistant(blocks), Message::User(results)]);
         Ok(Next::Ask)
     }
 
-    /// A model that calls no tool is done, or is reminded once of what it is there for.
+    /// Handles an answer without tool calls: the model is done, or gets one reminder to edit files.
     fn stopped(&mut self, request: &mut Request, mut blocks: Vec<Block>, said: String) -> Next {
         if Kind::of(self.orders.assignment.role).contains(&Kind::Write) && !self.bench.edited {
             for file in prompt::meant(self.orders.assignment, &said, |path| self.bench.look(path)) {
                 let wrote = self.bench.write(&file.path, &file.content);
-                self.minutes.tool("Write", &file.path, &wrote);
+                self.transcript.tool("Write", &file.path, &wrote);
             }
         }
-        match prompt::reminder(self.orders.assignment, &said, self.bench.edited).filter(|_| !self.reminded) {
+        match prompt::reminder(self.orders.assignment, &said, self.bench.edited)
+            .filter(|_| !self.reminded)
+        {
             Some(reminder) => {
                 self.reminded = true;
-                self.minutes.heard(&reminder);
-                // A message may not be empty.
+                self.transcript.heard(&reminder);
+                // A message must not be empty.
                 if blocks.is_empty() {
                     blocks.push(Block::Text { text: "…".to_owned() });
                 }
@@ -321,7 +347,8 @@ impl<'a, 'o> Talk<'a, 'o> {
         }
     }
 
-    /// Runs every call of an answer; all results go back in one message. The second value is what `Complete` said.
+    /// Runs all tool calls of an answer; the results go into one message. The second value is the
+    /// argument of `Complete`.
     fn perform_all(&mut self, blocks: &[Block]) -> Result<(Vec<Block>, Option<String>)> {
         let allowed = Kind::of(self.orders.assignment.role);
         let mut results = Vec::new();
@@ -338,9 +365,9 @@ impl<'a, 'o> Talk<'a, 'o> {
                 Ok(call) => self.bench.perform(call)?,
                 Err(why) => Err(why.clone()),
             };
-            // Neither the model nor the transcript needs a credential.
+            // Remove credentials, which neither the model nor the transcript needs.
             let answer = answer.map(|text| secret::cut(&text)).map_err(|text| secret::cut(&text));
-            self.minutes.tool(name, &what, &answer);
+            self.transcript.tool(name, &what, &answer);
             if let Ok(Call::Complete(complete)) = &call {
                 done = Some(complete.summary.clone().unwrap_or_default());
             }
@@ -354,14 +381,14 @@ impl<'a, 'o> Talk<'a, 'o> {
     }
 }
 
-/// What to answer calls that were cut off: they may look whole, and are not run.
+/// The answers to truncated tool calls. They may look complete, but are not run.
 fn cut_short(blocks: &mut Vec<Block>) -> Vec<Block> {
     const WORDS: &str = "Your answer was cut off at its limit, so this was not done. Send less at a time: write a file in \
                          parts, or edit pieces of it.";
     let mut results = Vec::new();
     for block in &mut *blocks {
         if let Block::ToolUse { id, name, input, .. } = block {
-            // Half an object cannot be sent back.
+            // An incomplete object cannot be sent back.
             if !input.is_object() {
                 *input = serde_json::json!({});
             }
@@ -386,25 +413,34 @@ pub(super) fn text_of(blocks: &[Block]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// What a fault that outlasted the client's own patience means for the run.
-pub(super) fn failed(fault: &Fault, model: &str) -> Turn {
-    let (failure, message) = match fault.kind {
-        FaultKind::RateLimit | FaultKind::Overloaded => {
-            (Failure::RateLimit { retry_after_ms: fault.retry_after_ms }, fault.message.clone())
+/// The meaning of a model error after all retries.
+pub(super) fn failed(error: &ModelError, model: &str) -> Turn {
+    let (failure, message) = match error.kind {
+        ModelErrorKind::RateLimit | ModelErrorKind::Overloaded => {
+            (Failure::RateLimit { retry_after_ms: error.retry_after_ms }, error.message.clone())
         }
-        FaultKind::Timeout => (Failure::Timeout, fault.message.clone()),
-        FaultKind::Server | FaultKind::Network | FaultKind::TooLarge => (Failure::Crash, fault.message.clone()),
-        FaultKind::UnknownModel => {
-            (Failure::Unusable, format!("the server has no model {model:?} for this key: {}", fault.message))
+        ModelErrorKind::Timeout => (Failure::Timeout, error.message.clone()),
+        ModelErrorKind::Server | ModelErrorKind::Network | ModelErrorKind::TooLarge => {
+            (Failure::Crash, error.message.clone())
         }
-        FaultKind::Auth => (Failure::Unusable, format!("the server does not accept the key: {}", fault.message)),
-        FaultKind::Billing => (Failure::Unusable, format!("the account is not charged: {}", fault.message)),
-        FaultKind::BadRequest | FaultKind::TooLong => (Failure::Unusable, fault.message.clone()),
+        ModelErrorKind::UnknownModel => (
+            Failure::Unusable,
+            format!("the server has no model {model:?} for this key: {}", error.message),
+        ),
+        ModelErrorKind::Auth => {
+            (Failure::Unusable, format!("the server does not accept the key: {}", error.message))
+        }
+        ModelErrorKind::Billing => {
+            (Failure::Unusable, format!("the account cannot be charged: {}", error.message))
+        }
+        ModelErrorKind::BadRequest | ModelErrorKind::TooLong => {
+            (Failure::Unusable, error.message.clone())
+        }
     };
     Turn::Failed { failure, message }
 }
 
-/// Tokens of a request as its service may count them.
+/// The tokens of a request as its service may count them.
 fn counted(request: &Request) -> u64 {
     let json = |value: serde_json::Result<String>| guard::tokens(&value.unwrap_or_default());
     let texts = request.messages.iter().flat_map(|message| match message {
@@ -421,14 +457,15 @@ fn counted(request: &Request) -> u64 {
 
 fn does_not_fit(tokens: u64, window: u64) -> Turn {
     let message = format!(
-        "the request and its context take about {tokens} tokens, and model.window is {window}: nothing was sent; leave files \
-         away (redgreen context shows their sizes), or set model.window for a model that takes more"
+        "the request and its context take about {tokens} tokens, and model.window is {window}: \
+         nothing was sent; remove files (redgreen context shows their sizes), or set model.window \
+         if the model accepts more"
     );
     Turn::Failed { failure: Failure::Unusable, message }
 }
 
 fn too_long() -> Turn {
-    let message = "the conversation does not fit into the model, however it is begun".to_owned();
+    let message = "the conversation does not fit into the model's context window".to_owned();
     Turn::Failed { failure: Failure::Unusable, message }
 }
 

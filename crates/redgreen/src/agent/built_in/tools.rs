@@ -1,5 +1,5 @@
-//! What the tools do, in the worktree and nowhere else. A call that cannot be done is an answer to the model, in words
-//! it can act on; an error means that we could not find out, or that the user wants to stop.
+//! The tools of a model, limited to the worktree. A call that fails is an answer to the model. An
+//! error means that the result is unknown, or that the user asked to stop.
 
 mod edit;
 mod run;
@@ -17,18 +17,18 @@ use crate::agent::visible::Places;
 use crate::process::Stop;
 use crate::runner;
 
-/// What a call comes to: words for the model, good or bad.
+/// The result of a call as a text for the model.
 pub(super) type Answer = Result<String, String>;
 
-/// Where projects say how they want to be worked on.
+/// Files with instructions for agents.
 const NOTES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// Shown of a file at once.
+/// The part of a file shown at once.
 const READ_LINES_MAX: usize = 600;
 const READ_BYTES_MAX: usize = 24 << 10;
-/// A longer line is data.
+/// Longer lines are truncated.
 const LINE_CHARS_MAX: usize = 1000;
 
-/// The worktree and what is needed to work in it.
+/// The worktree and the context of the tools.
 pub(super) struct Workbench<'a> {
     pub(super) place: Place,
     pub(super) settings: &'a Settings,
@@ -40,11 +40,11 @@ pub(super) struct Workbench<'a> {
     pub(super) test_time: Duration,
     pub(super) deadline: Instant,
     pub(super) stop: &'a Stop,
-    /// Something may have been changed.
+    /// Whether something may have changed.
     pub(super) edited: bool,
-    /// Connections of commands that were refused.
+    /// Refused connections of commands.
     pub(super) refused: Vec<String>,
-    /// What the tests showed last.
+    /// The last test results.
     pub(super) tests: Option<String>,
 }
 
@@ -62,23 +62,25 @@ impl Workbench<'_> {
         })
     }
 
-    /// A file's text, if it is there and may be seen.
+    /// A file's text, if it exists and is visible.
     pub(super) fn look(&self, named: &str) -> Option<String> {
         self.place.text(named).ok()
     }
 
-    /// The framework of the project's tests, the first of several, and every file that a model may see.
+    /// The first test framework of the project, and all files that a model may see.
     pub(super) fn ground(&self) -> Result<(Option<&'static str>, Vec<String>)> {
         let files = search::all(&self.place);
         let suite = runner::suite(self.place.root(), &self.settings.test)?;
         Ok((suite.frameworks().next().map(|framework| framework.name), files))
     }
 
-    /// What the project tells everyone who works on it, each text once.
+    /// The project's instructions for agents, without duplicates.
     pub(super) fn notes(&self) -> Vec<(String, String)> {
         let mut notes: Vec<(String, String)> = Vec::new();
         for name in NOTES {
-            if let Some(text) = self.look(name).filter(|text| notes.iter().all(|(_, known)| known != text)) {
+            if let Some(text) =
+                self.look(name).filter(|text| notes.iter().all(|(_, known)| known != text))
+            {
                 notes.push((name.to_owned(), text));
             }
         }
@@ -111,12 +113,14 @@ impl Workbench<'_> {
             return Err(format!("{} has {all} lines", read.file_path));
         }
         if first > 1 || last < all {
-            shown.push_str(&format!("[lines {first} to {last} of {all}; offset and limit show others]\n"));
+            shown.push_str(&format!(
+                "[lines {first} to {last} of {all}; offset and limit show others]\n"
+            ));
         }
         Ok(shown)
     }
 
-    /// Creates a file or replaces all of it.
+    /// Creates or replaces a file.
     pub(super) fn write(&mut self, named: &str, content: &str) -> Answer {
         self.place.write(named, content)?;
         self.edited = true;
@@ -138,7 +142,7 @@ impl Workbench<'_> {
     }
 }
 
-/// An answer of bearable size.
+/// Truncates an answer.
 fn bounded(text: &str, bytes_max: usize) -> String {
     digest::head_and_tail(text, bytes_max)
 }

@@ -1,4 +1,4 @@
-//! What surrounds an agent's program: what it knows of our environment, what it can write to, what it cannot see.
+//! The sandbox of an agent's program: its environment, and the files it can write and see.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,13 +19,21 @@ use crate::foreign;
 use crate::process::Program;
 use crate::sandbox::{Fence, Sandbox};
 
-/// How variables end that send an agent's requests to another server than its maker's.
-const SERVERS: &[&str] =
-    &["_BASE_URL", "_API_BASE", "_ENDPOINT", "_HOST", "_USE_BEDROCK", "_USE_VERTEX", "_USE_VERTEXAI"];
-/// Those of them that switch to another service, and hold no address.
-const SWITCHES: &[&str] = &["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "GOOGLE_GENAI_USE_VERTEXAI"];
+/// Suffixes of variables that send an agent's requests to another server.
+const SERVERS: &[&str] = &[
+    "_BASE_URL",
+    "_API_BASE",
+    "_ENDPOINT",
+    "_HOST",
+    "_USE_BEDROCK",
+    "_USE_VERTEX",
+    "_USE_VERTEXAI",
+];
+/// Those that switch to another service and contain no URL.
+const SWITCHES: &[&str] =
+    &["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "GOOGLE_GENAI_USE_VERTEXAI"];
 
-/// What every program may know of our environment: where tools are, how to speak, how to reach the network.
+/// Variables for every program: paths of tools, locale, network settings.
 const COMMON: &[&str] = &[
     "PATH",
     "HOME",
@@ -69,15 +77,20 @@ const COMMON: &[&str] = &[
     "GIT_CONFIG_NOSYSTEM",
     "GIT_CONFIG_GLOBAL",
 ];
-/// What tells a program that it was started by one of its own kind; it would take itself for a part of it.
-const NEVER: &[&str] = &["CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_ENV_FILE"];
-/// Processes of an agent's turn at a time.
+/// Variables that tell a program that it runs inside another agent of its kind.
+const NEVER: &[&str] = &[
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_ENV_FILE",
+];
+/// The maximum number of processes of an agent's turn.
 const PROCESSES_MAX: u32 = 2048;
-/// As for the built-in agent: a file of holes takes git as long to read as a full one.
+/// As for the built-in agent: git takes as long to read a sparse file as a full one.
 const FILE_BYTES_MAX: u64 = 4 << 30;
-/// What agents fetched, in the workshop.
+/// The agents' package caches, in the workshop.
 const CACHE: &str = "agent-caches";
-/// Variables that tell package managers where to keep what they fetch, and a folder for each.
+/// Variables for the caches of package managers, and a folder for each.
 const CACHES: &[(&str, &str)] = &[
     ("npm_config_cache", "npm"),
     ("YARN_CACHE_FOLDER", "yarn"),
@@ -88,29 +101,34 @@ const CACHES: &[(&str, &str)] = &[
     ("GOCACHE", "go-build"),
 ];
 
-/// For whom something is laid out.
+/// Who uses an environment or a sandbox.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Whose<'a> {
     /// The agent's own program.
     Program(&'a agents::Row),
-    /// A command it has us run: it needs none of the agent's credentials.
+    /// A command of the agent, which does not need its credentials.
     Terminal,
 }
 
-/// The places around a run.
+/// The context of a run's agents.
 #[derive(Clone, Debug)]
 pub struct AgentSandbox {
     pub home: Option<PathBuf>,
-    /// Where worktrees and build output are.
+    /// The folder of worktrees and build output.
     pub workshop: PathBuf,
     pub fence: config::Fence,
     pub network: NetworkRules,
-    /// What its programs see beside what is their own.
+    /// What its programs see in addition to their own files.
     pub visible: Visible,
 }
 
 impl AgentSandbox {
-    pub fn new(environment: &Environment, workshop: &Path, fence: config::Fence, visible: Visible) -> Self {
+    pub fn new(
+        environment: &Environment,
+        workshop: &Path,
+        fence: config::Fence,
+        visible: Visible,
+    ) -> Self {
         Self {
             home: environment.home.clone(),
             workshop: workshop.to_owned(),
@@ -120,7 +138,7 @@ impl AgentSandbox {
         }
     }
 
-    /// With these rules for its network; without, nothing can be reached.
+    /// Sets the network rules. Without them there is no network.
     #[must_use]
     pub fn with_network(self, network: NetworkRules) -> Self {
         Self { network, ..self }
@@ -133,12 +151,23 @@ impl AgentSandbox {
         }
     }
 
-    /// It may write to the worktree, to what is its own, and to nothing else: not to the repository's refs and objects,
-    /// not to the user's checkout. Of the home, it sees what is its own.
-    pub(super) fn fence(&self, sandbox: &Sandbox, whose: Whose<'_>, orders: &Orders<'_>) -> Result<Fence> {
+    /// It may only write to the worktree and its own files: not to the repository's refs and
+    /// objects, nor to the user's checkout. In the home it only sees its own files.
+    pub(super) fn fence(
+        &self,
+        sandbox: &Sandbox,
+        whose: Whose<'_>,
+        orders: &Orders<'_>,
+    ) -> Result<Fence> {
         let mut fence = self.visible.fence(sandbox, &Places::of(orders))?;
         let mut writable = vec![orders.worktree.to_owned(), scratch(orders)];
-        writable.extend(orders.env.iter().filter(|(name, _)| name == "CARGO_TARGET_DIR").map(|(_, path)| path.into()));
+        writable.extend(
+            orders
+                .env
+                .iter()
+                .filter(|(name, _)| name == "CARGO_TARGET_DIR")
+                .map(|(_, path)| path.into()),
+        );
         writable.push(self.workshop.join(CACHE));
         let mut shown = std::mem::take(&mut fence.shown);
         let mut files = Vec::new();
@@ -162,8 +191,8 @@ impl AgentSandbox {
         Ok(Fence { writable, shown, processes_max, file_bytes_max, ..fence })
     }
 
-    /// The program in the worktree, with an environment that only we decide on.
-    pub(super) fn surround(
+    /// The program in the worktree, with a controlled environment.
+    pub(super) fn prepare(
         &self,
         program: Program,
         whose: Whose<'_>,
@@ -176,7 +205,7 @@ impl AgentSandbox {
         Ok(env.into_iter().fold(program, |program, (name, value)| program.env(name, value)))
     }
 
-    /// What it knows of our environment, and what we tell it; the later one of a name wins.
+    /// The variables it inherits and those we set. The last value of a name wins.
     pub(super) fn environment(
         &self,
         whose: Whose<'_>,
@@ -190,11 +219,12 @@ impl AgentSandbox {
         };
         let mut env = config::variables(|name| passes(own, name));
         let mut set = |name: &str, value: OsString| env.push((name.into(), value));
-        // Inside mounts of its own /tmp is nobody else's, and its name is short enough for sockets.
+        // With private mounts `/tmp` is private, and its path is short enough for sockets.
         set("TMPDIR", if sandbox.binds() { "/tmp".into() } else { scratch(orders).into() });
         set("CI", "1".into());
         set("GIT_OPTIONAL_LOCKS", "0".into());
-        // Some refuse to work for root unless they are told that somebody watches over them; here that is true.
+        // Some programs refuse to run as root unless they are told that they are sandboxed, which
+        // is true here.
         if is_fenced {
             set("IS_SANDBOX", "1".into());
         }
@@ -204,7 +234,7 @@ impl AgentSandbox {
         if let Whose::Program(row) = whose {
             if let Some(own) = &row.home {
                 let folder = own_home(orders, own);
-                self.furnish(&folder, own)?;
+                self.copy_settings(&folder, own)?;
                 set(&own.variable, folder.into());
             }
             row.set.iter().for_each(|(name, value)| set(name, value.into()));
@@ -213,11 +243,13 @@ impl AgentSandbox {
         Ok(env)
     }
 
-    /// The variables that it gets and that say which server it asks, with the host each one names.
+    /// The inherited variables that select a server, each with its host.
     pub(super) fn servers(&self, row: &agents::Row) -> Vec<String> {
         let names_a_server = |name: &str| SERVERS.iter().any(|end| name.ends_with(end));
         let inherited = config::variables(|name| names_a_server(name) && passes(&row.env, name));
-        let inherited = inherited.into_iter().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+        let inherited = inherited
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
         let given = row.set.iter().filter(|(name, _)| names_a_server(name));
         let mut all: BTreeMap<String, OsString> = inherited.collect();
         all.extend(given.map(|(name, value)| (name.clone(), value.into())));
@@ -232,70 +264,82 @@ impl AgentSandbox {
         all.into_iter().filter_map(shown).collect()
     }
 
-    /// Where package managers keep what they fetched. The user's own would be poisoned for everybody by one bad agent,
-    /// so agents share one for each repository.
+    /// The caches of package managers. A malicious agent could poison the user's own, so agents
+    /// share one per repository.
     fn caches(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
         let folder = self.workshop.join(CACHE);
         CACHES.iter().map(move |(variable, name)| (*variable, folder.join(name)))
     }
 
-    /// A place of the program's own, where the user's surroundings moved it to.
+    /// A path of the program, where the user's environment moved it.
     fn own(&self, row: &agents::Row, path: &str) -> Option<PathBuf> {
         agents::own_place(self.home.as_deref(), row, path)
     }
 
-    /// The user's own settings of a program that gets a copy of them.
+    /// The user's settings folder of a program that gets a copy.
     fn own_settings(&self, own: &agents::Home) -> Option<PathBuf> {
         config::folder(&own.variable).or_else(|| Some(self.home.as_ref()?.join(&own.from)))
     }
 
-    /// Puts the user's own settings into the program's folder for this run.
-    fn furnish(&self, folder: &Path, own: &agents::Home) -> Result<()> {
+    /// Copies the user's settings to the program's folder of this run.
+    fn copy_settings(&self, folder: &Path, own: &agents::Home) -> Result<()> {
         let Some(from) = self.own_settings(own) else { return Ok(()) };
         for file in &own.copy {
             let (source, target) = (from.join(file), folder.join(file));
             let act = || format!("copy {}", source.display());
-            // The first turn's copy stays: the program may have added to it.
+            // Keep the copy of the first turn: the program may have changed it.
             if source.is_file() && target.symlink_metadata().is_err() {
-                foreign::copy(&source.canonicalize().with_context(act)?, folder, file).with_context(act)?;
+                foreign::copy(&source.canonicalize().with_context(act)?, folder, file)
+                    .with_context(act)?;
             }
         }
         for file in &own.link {
             let (source, target) = (from.join(file), folder.join(file));
-            // A program that replaced the link by a file of its own keeps that one.
+            // Keep a file with which the program replaced the link.
             if source.is_file() && target.symlink_metadata().is_err() {
                 let act = || format!("link {}", target.display());
-                symlink(&source, foreign::make_way(folder, file.as_ref()).with_context(act)?).with_context(act)?;
+                symlink(&source, foreign::make_way(folder, file.as_ref()).with_context(act)?)
+                    .with_context(act)?;
             }
         }
         Ok(())
     }
 }
 
-/// A name for a conversation: 122 random bits, in the usual form.
+/// An id for a conversation: 122 random bits as a UUID.
 pub(super) fn uuid() -> Result<String> {
     let mut bytes = [0u8; 16];
-    File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes)).context("read random bytes")?;
+    File::open("/dev/urandom")
+        .and_then(|mut random| random.read_exact(&mut bytes))
+        .context("read random bytes")?;
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
-    Ok(format!("{}-{}-4{}-a{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32)))
+    Ok(format!(
+        "{}-{}-4{}-a{}-{}",
+        part(0, 8),
+        part(8, 12),
+        part(13, 16),
+        part(17, 20),
+        part(20, 32)
+    ))
 }
 
-/// A folder for what the turn needs for a while, where `/tmp` is everybody's.
+/// A temporary folder for the turn where `/tmp` is shared.
 fn scratch(orders: &Orders<'_>) -> PathBuf {
     orders.desk.join("tmp")
 }
 
-/// The program's own settings, for all turns of the run.
+/// The program's own settings for all turns of the run.
 fn own_home(orders: &Orders<'_>, own: &agents::Home) -> PathBuf {
-    // A project names the folder of its own agents: it is one name here, whatever it leads to.
+    // A project chooses the folder name of its own agents, so make it a single path component.
     orders.desk.parent().unwrap_or(orders.desk).join(format!("home{}", own.from.replace('/', "-")))
 }
 
-/// Whether a program may know a variable, by its own patterns or those of all programs.
+/// Whether a program may see a variable, by its own or the common patterns.
 fn passes(own: &[String], name: &str) -> bool {
     !NEVER.contains(&name)
-        && (COMMON.iter().any(|pattern| matches(pattern, name)) || own.iter().any(|pattern| matches(pattern, name)))
+        && (COMMON.iter().any(|pattern| matches(pattern, name))
+            || own.iter().any(|pattern| matches(pattern, name)))
 }
 
 #[cfg(test)]
@@ -303,7 +347,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_conversations_name_is_a_uuid_of_its_own() {
+    fn session_ids_are_unique_uuids() {
         let (one, other) = (uuid().unwrap(), uuid().unwrap());
         let shape: Vec<usize> = one.split('-').map(str::len).collect();
         assert_eq!(shape, [8, 4, 4, 4, 12], "{one}");

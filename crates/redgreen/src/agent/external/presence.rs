@@ -1,4 +1,4 @@
-//! Which agents are there: found on the PATH, proven by a word with them, and logged in as far as can be told without a
+//! Detects agents: on the PATH, by their version, and by their login as far as possible without a
 //! network.
 
 use std::path::{Path, PathBuf};
@@ -16,10 +16,11 @@ use crate::config::{self, Environment};
 use crate::failure::Failure;
 use crate::process::{Answer, Attention, Heard, Interrupted, Limits, Program, Stop};
 
-/// How long a program may take to say its version; one that is started for the first time unpacks itself.
+/// The time limit for the version. A first start may unpack the program.
 const HANDSHAKE: Limits = Limits { wall: Duration::from_secs(30), output_bytes_max: 64 << 10 };
-/// In this order one is taken when nobody named any.
-pub const PREFERRED: [&str; 7] = ["claude", "codex", "gemini", "opencode", "copilot", "qwen", "aider"];
+/// The order of preference if no agent is named.
+pub const PREFERRED: [&str; 7] =
+    ["claude", "codex", "gemini", "opencode", "copilot", "qwen", "aider"];
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,18 +33,18 @@ pub struct Presence {
     pub version: Option<String>,
     /// Why it did not answer.
     pub trouble: Option<String>,
-    /// What shows that somebody is logged in: a variable or a file.
+    /// Evidence of a login: a variable or a file.
     pub login: Option<String>,
     /// The hosts of its model.
     pub hosts: Vec<String>,
-    /// What it reads and writes in your home.
+    /// Its files and folders in the user's home.
     pub own: Vec<String>,
-    /// The next thing to do before it can be used.
+    /// What to do before it can be used.
     pub next: Option<String>,
 }
 
 impl Presence {
-    /// It can be started: whatever is missing is a login at most.
+    /// Whether it can be started; only a login may be missing.
     pub fn is_here(&self) -> bool {
         self.program.is_some() || self.next.is_none()
     }
@@ -54,13 +55,14 @@ pub fn first(environment: &Environment) -> Result<Option<&'static str>> {
     let table = config::agents::table()?;
     let usable = |name: &&&str| {
         table.get(**name).is_some_and(|row| {
-            row.program().is_some_and(|program| environment.has_program(program)) && login(row, environment).is_some()
+            row.program().is_some_and(|program| environment.has_program(program))
+                && login(row, environment).is_some()
         })
     };
     Ok(PREFERRED.iter().find(usable).copied())
 }
 
-/// Agents that are installed and that nobody is logged in to, and how to log in.
+/// Installed agents without a login, and how to log in.
 pub fn logged_out(environment: &Environment) -> Result<Vec<(&'static str, String)>> {
     let table = config::agents::table()?;
     let found = PREFERRED.iter().filter_map(|name| {
@@ -71,7 +73,7 @@ pub fn logged_out(environment: &Environment) -> Result<Vec<(&'static str, String
     Ok(found.collect())
 }
 
-/// Looks at one agent, and has a word with it if it is there.
+/// Examines one agent, and asks for its version if it is installed.
 pub fn look(name: &str, row: &Row, environment: &Environment, stop: &Stop) -> Result<Presence> {
     let program = row.program().and_then(|program| environment.find_program(program));
     let mut presence = Presence {
@@ -90,7 +92,7 @@ pub fn look(name: &str, row: &Row, environment: &Environment, stop: &Stop) -> Re
         next: None,
     };
     if let Some(program) = presence.program.clone() {
-        match greet(program, row, stop) {
+        match handshake(program, row, stop) {
             Ok(version) => presence.version = version,
             Err(error) if error.is::<Interrupted>() => return Err(error),
             Err(error) => presence.trouble = Some(format!("{error:#}")),
@@ -104,16 +106,19 @@ pub fn look(name: &str, row: &Row, environment: &Environment, stop: &Stop) -> Re
     Ok(presence)
 }
 
-/// An agent that nobody is logged in to could only fail, after a branch and a worktree were made for it.
+/// An agent without a login would only fail after a branch and a worktree were created.
 pub fn check_login(name: &str, row: &Row, environment: &Environment) -> Result<()> {
-    // Other systems have a store for credentials that is no file.
+    // Other systems store credentials outside of files.
     let is_told = cfg!(target_os = "linux") && !row.login.is_empty() && !row.login_files.is_empty();
     if !is_told || login(row, environment).is_some() {
         return Ok(());
     }
-    Err(Failure::environment(format!("nobody is logged in to the agent {name:?}"))
+    Err(Failure::environment(format!("not logged in to the agent {name:?}"))
         .evidence(format!("looked for the variables {}", row.login_env.join(", ")))
-        .evidence(format!("looked for the files {} in your home folder", row.login_files.join(", ")))
+        .evidence(format!(
+            "looked for the files {} in your home folder",
+            row.login_files.join(", ")
+        ))
         .next(&row.login)
         .into())
 }
@@ -126,7 +131,8 @@ fn login(row: &Row, environment: &Environment) -> Option<String> {
     let variable = row.login_env.iter().find(|name| known(name)).cloned();
     let file = || {
         let home = environment.home.as_deref();
-        let places = row.login_files.iter().filter_map(|file| config::agents::own_place(home, row, file));
+        let places =
+            row.login_files.iter().filter_map(|file| config::agents::own_place(home, row, file));
         places.into_iter().find(|file| file.is_file()).map(|file| shown(home, &file))
     };
     variable.or_else(file)
@@ -142,7 +148,11 @@ fn own(row: &Row, environment: &Environment) -> Vec<String> {
     let places = row.folders.iter().chain(&row.files);
     let places = places.filter_map(|place| config::agents::own_place(home, row, place));
     let of_home = |own: &config::agents::Home| {
-        own.link.iter().chain(&own.copy).map(|file| format!("~/{}/{file}", own.from)).collect::<Vec<_>>()
+        own.link
+            .iter()
+            .chain(&own.copy)
+            .map(|file| format!("~/{}/{file}", own.from))
+            .collect::<Vec<_>>()
     };
     places.map(|place| shown(home, &place)).chain(row.home.iter().flat_map(of_home)).collect()
 }
@@ -153,8 +163,8 @@ fn shown(home: Option<&Path>, path: &Path) -> String {
     below.map_or_else(|| path.display().to_string(), |below| format!("~/{}", below.display()))
 }
 
-/// Its version, in its own words.
-fn greet(program: PathBuf, row: &Row, stop: &Stop) -> Result<Option<String>> {
+/// The version as reported by the program.
+fn handshake(program: PathBuf, row: &Row, stop: &Stop) -> Result<Option<String>> {
     match (row.speaks, &row.command) {
         (Speaks::Acp, config::agents::Command::Words(words)) => {
             initialize(Program::new(program).args(words.iter().skip(1)), stop)
@@ -163,7 +173,7 @@ fn greet(program: PathBuf, row: &Row, stop: &Stop) -> Result<Option<String>> {
     }
 }
 
-/// What a program says to `--version`.
+/// The output of `--version`.
 pub(super) fn version(program: PathBuf, stop: &Stop) -> Result<Option<String>> {
     let output = Program::new(program).arg("--version").output(HANDSHAKE, stop)?;
     let said = output.stdout_text();
@@ -171,10 +181,14 @@ pub(super) fn version(program: PathBuf, stop: &Stop) -> Result<Option<String>> {
     Ok(said.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned))
 }
 
-/// Who answered `initialize`, if anybody did.
+/// The name and version in the answer to `initialize`.
 pub(super) fn greeting(client: &Client) -> Option<String> {
     let greeting = client.greeting();
-    let parts = [greeting.name, greeting.version, greeting.protocol.map(|version| format!("ACP {version}"))];
+    let parts = [
+        greeting.name,
+        greeting.version,
+        greeting.protocol.map(|version| format!("ACP {version}")),
+    ];
     let words = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
     (!words.is_empty()).then_some(words)
 }

@@ -1,5 +1,5 @@
-//! What an agent has us do in the worktree: files through the guard, programs in terminals within a fence of their own.
-//! Nothing of it outlives the turn.
+//! Services for an agent in the worktree: files through the guard, programs in sandboxed terminals.
+//! Nothing outlives the turn.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
@@ -9,23 +9,23 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use anyhow::Result;
-use redgreen_core::acp::service::{Asked, Command, Refusal, Served, Wish};
+use redgreen_core::acp::service::{Command, Refusal, Served, ServiceRequest, Wish};
 use redgreen_core::report::Exit;
 
 use crate::agent::place::{NoText, Place};
 use crate::process::{Attention, Interrupted, Limits, Program, Stop};
 use crate::sandbox::{Fence, Sandbox};
 
-/// Terminals that were not released.
+/// The maximum number of open terminals.
 const TERMINALS_MAX: usize = 16;
-/// Kept of what a terminal shows, its end; an agent may want less.
+/// The limit of a terminal's output, whose end is kept. An agent may ask for less.
 const OUTPUT_BYTES_MAX: usize = 1 << 20;
-/// Of words or variables of one command.
+/// The maximum number of arguments or variables of one command.
 const WORDS_MAX: usize = 4096;
-/// What a shell says of a program that is not there, or could not be started.
+/// The exit code of shells for a program that does not exist or cannot be started.
 const NOT_STARTED: i32 = 127;
 
-/// What terminals are opened with.
+/// The context of terminals.
 pub(super) struct Bench {
     pub(super) sandbox: Sandbox,
     pub(super) fence: Fence,
@@ -38,20 +38,20 @@ pub(super) struct Service {
     place: Place,
     bench: Bench,
     terminals: BTreeMap<String, Terminal>,
-    /// How many there were.
+    /// The number of terminals opened so far.
     opened: usize,
-    /// Who waits for the end of which.
-    waiting: Vec<(Asked, String)>,
+    /// Requests that wait for the end of a terminal.
+    waiting: Vec<(ServiceRequest, String)>,
 }
 
 struct Terminal {
     screen: Arc<Mutex<Screen>>,
-    /// Ends this one alone.
+    /// Stops only this terminal.
     stop: Stop,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The end of what a program printed, and how it ended once it has.
+/// The end of a program's output, and its exit status.
 #[derive(Debug)]
 struct Screen {
     bytes_max: usize,
@@ -66,8 +66,8 @@ impl Service {
         Ok(Self { place, bench, terminals: BTreeMap::new(), opened: 0, waiting: Vec::new() })
     }
 
-    /// Does what is asked; the line that answers, or nothing yet.
-    pub(super) fn serve(&mut self, asked: Asked) -> String {
+    /// Handles a request. Returns the answer, or nothing yet.
+    pub(super) fn serve(&mut self, asked: ServiceRequest) -> String {
         if let Wish::Wait { terminal } = &asked.wish
             && self.terminals.contains_key(terminal)
         {
@@ -79,14 +79,14 @@ impl Service {
         asked.answer(&served)
     }
 
-    /// The answers that have become possible since.
+    /// Answers to waiting requests that are ready now.
     pub(super) fn due(&mut self) -> String {
         let mut send = String::new();
         let terminals = &self.terminals;
         self.waiting.retain(|(asked, terminal)| {
             let exit = match terminals.get(terminal) {
                 Some(terminal) => terminal.screen().exit,
-                // Released: whoever still waits is told that it is gone.
+                // Released: tell the waiting request that it is gone.
                 None => Some(Exit::Signal(libc::SIGKILL)),
             };
             if let Some(exit) = exit {
@@ -97,7 +97,7 @@ impl Service {
         send
     }
 
-    /// Ends everything that runs; nobody waits for it any more.
+    /// Stops all terminals without waiting.
     pub(super) fn end(&mut self) {
         for terminal in self.terminals.values() {
             terminal.stop.request();
@@ -131,7 +131,9 @@ impl Service {
                 Some(_) => Ok(Served::Done),
                 None => Err(unknown(terminal)),
             },
-            Wish::Nonsense { method } => Err(Refusal::Forbidden(format!("{method} lacks something it needs"))),
+            Wish::Nonsense { method } => {
+                Err(Refusal::Forbidden(format!("{method} lacks something it needs")))
+            }
         }
     }
 
@@ -141,19 +143,25 @@ impl Service {
 
     fn open(&mut self, command: &Command) -> Result<String, Refusal> {
         if self.terminals.len() >= TERMINALS_MAX {
-            return Err(Refusal::Failed(format!("{TERMINALS_MAX} terminals are open; release one first")));
+            return Err(Refusal::Failed(format!(
+                "{TERMINALS_MAX} terminals are open; release one first"
+            )));
         }
         if command.args.len() + command.env.len() > WORDS_MAX {
             return Err(Refusal::Forbidden(format!("a command has at most {WORDS_MAX} words")));
         }
-        let folder = self.place.find(command.cwd.as_deref().unwrap_or(".")).map_err(Refusal::Forbidden)?;
+        let folder =
+            self.place.find(command.cwd.as_deref().unwrap_or(".")).map_err(Refusal::Forbidden)?;
         if !folder.is_dir() {
             return Err(Refusal::Missing(format!("the folder {}", folder.display())));
         }
-        let given = command.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let given =
+            command.env.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
         let env = self.bench.env.iter().cloned().chain(given);
-        let program =
-            env.fold(program(command).cwd(folder).env_clear(), |program, (name, value)| program.env(name, value));
+        let program = env
+            .fold(program(command).cwd(folder).env_clear(), |program, (name, value)| {
+                program.env(name, value)
+            });
         let terminal = Terminal::open(program, command.output_bytes_max, &self.bench)
             .map_err(|error| Refusal::Failed(format!("{error:#}")))?;
         self.opened += 1;
@@ -171,8 +179,14 @@ impl Drop for Service {
 
 impl Terminal {
     fn open(program: Program, output_bytes_max: Option<u64>, bench: &Bench) -> Result<Self> {
-        let wanted = output_bytes_max.and_then(|max| usize::try_from(max).ok()).unwrap_or(OUTPUT_BYTES_MAX);
-        let screen = Screen { bytes_max: wanted.min(OUTPUT_BYTES_MAX), bytes: VecDeque::new(), cut: false, exit: None };
+        let wanted =
+            output_bytes_max.and_then(|max| usize::try_from(max).ok()).unwrap_or(OUTPUT_BYTES_MAX);
+        let screen = Screen {
+            bytes_max: wanted.min(OUTPUT_BYTES_MAX),
+            bytes: VecDeque::new(),
+            cut: false,
+            exit: None,
+        };
         let screen = Arc::new(Mutex::new(screen));
         let stop = bench.stop.part();
         let (shown, part) = (Arc::clone(&screen), stop.clone());
@@ -181,7 +195,13 @@ impl Terminal {
         let run = move || {
             let mut watcher = |bytes: &[u8]| locked(&shown).push(bytes);
             let limits = Limits { wall, output_bytes_max: 0 };
-            let ended = sandbox.attended(&program, &fence, limits, &part, Attention::Watching(&mut watcher));
+            let ended = sandbox.attended(
+                &program,
+                &fence,
+                limits,
+                &part,
+                Attention::Watching(&mut watcher),
+            );
             let mut screen = locked(&shown);
             screen.exit = Some(match ended {
                 Ok(fenced) => fenced.output.exit,
@@ -205,7 +225,8 @@ impl Drop for Terminal {
     fn drop(&mut self) {
         self.stop.request();
         if let Some(thread) = self.thread.take() {
-            // It ends within the graces of `process`; one that panicked has nothing left to end.
+            // The thread ends within the grace periods of `process`; a panicked one is already
+            // over.
             thread.join().ok();
         }
     }
@@ -220,7 +241,7 @@ impl Screen {
         self.bytes.extend(newest);
     }
 
-    /// Begins with a whole letter.
+    /// Begins at a character boundary.
     fn text(&self) -> String {
         let is_rest = |byte: &&u8| (0x80..0xc0).contains(*byte);
         let torn = if self.cut { self.bytes.iter().take(3).take_while(is_rest).count() } else { 0 };
@@ -229,7 +250,7 @@ impl Screen {
     }
 }
 
-/// Standard error goes where standard output does, as in a terminal. A command without words of its own is a line.
+/// Combines stderr and stdout, as in a terminal. A command without arguments is a shell command.
 fn program(command: &Command) -> Program {
     if command.args.is_empty() {
         return Program::new("sh").args(["-c", &format!("exec 2>&1\n{}", command.command)]);
@@ -237,7 +258,7 @@ fn program(command: &Command) -> Program {
     Program::new("sh").args(["-c", "exec \"$@\" 2>&1", "sh", &command.command]).args(&command.args)
 }
 
-/// So many lines of a text, from the one with this number.
+/// `count` lines of a text, beginning with line `first`.
 fn lines(text: String, first: Option<u64>, count: Option<u64>) -> String {
     if first.is_none() && count.is_none() {
         return text;
@@ -251,7 +272,7 @@ fn unknown(terminal: &str) -> Refusal {
     Refusal::Missing(format!("there is no terminal {terminal:?}"))
 }
 
-/// A thread that panicked leaves a screen that can still be read.
+/// A screen is still readable after its thread panicked.
 fn locked(screen: &Mutex<Screen>) -> MutexGuard<'_, Screen> {
     screen.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
@@ -261,7 +282,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_screen_keeps_the_end_in_whole_letters() {
+    fn a_screen_keeps_the_end_at_a_character_boundary() {
         for (bytes_max, pieces, text, cut) in [
             (8, &["abc", "def"][..], "abcdef", false),
             (4, &["abc", "def"], "cdef", true),
@@ -272,12 +293,16 @@ mod tests {
         ] {
             let mut screen = Screen { bytes_max, bytes: VecDeque::new(), cut: false, exit: None };
             pieces.iter().for_each(|piece| screen.push(piece.as_bytes()));
-            assert_eq!((screen.text().as_str(), screen.cut), (text, cut), "{pieces:?} in {bytes_max}");
+            assert_eq!(
+                (screen.text().as_str(), screen.cut),
+                (text, cut),
+                "{pieces:?} in {bytes_max}"
+            );
         }
     }
 
     #[test]
-    fn lines_are_counted_from_one() {
+    fn line_numbers_start_at_one() {
         let text = || "a\nb\nc".to_owned();
         for (first, count, expected) in [
             (None, None, "a\nb\nc"),

@@ -1,5 +1,5 @@
-//! What a model on a server of one's own can do: the server is asked once, then the model is tried, and both are
-//! remembered for the next run.
+//! Finds out what a model on a custom server can do: asks the server, then probes the model, and
+//! stores the result for the next run.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,12 +15,18 @@ use super::Client;
 use crate::private;
 use crate::process::Stop;
 
-/// A server that is busy with an answer still tells what it is.
+/// A busy server still answers these requests.
 const FACTS_TIME: Duration = Duration::from_secs(5);
 
 impl Client {
-    /// What is known of the model. Models that are somebody else's service are not tried: they all call tools.
-    pub fn ability(&self, memory: Option<&Path>, tools: Vec<Tool>, deadline: Instant, stop: &Stop) -> Result<Ability> {
+    /// The abilities of the model. Hosted models are not probed: all of them can call tools.
+    pub fn ability(
+        &self,
+        memory: Option<&Path>,
+        tools: Vec<Tool>,
+        deadline: Instant,
+        stop: &Stop,
+    ) -> Result<Ability> {
         if let Some(recorded) = self.recorded_ability()? {
             return Ok(recorded);
         }
@@ -29,16 +35,19 @@ impl Client {
         }
         let file = memory.map(|folder| self.memory(folder));
         let remembered = file.as_deref().and_then(|file| std::fs::read_to_string(file).ok());
-        let remembered: Option<Ability> = remembered.and_then(|text| serde_json::from_str(&text).ok());
+        let remembered: Option<Ability> =
+            remembered.and_then(|text| serde_json::from_str(&text).ok());
         let facts = self.facts();
-        // Another window or another size is another model under the same name.
-        let known = remembered.filter(|known| (known.window, known.parameters) == (facts.window, facts.parameters));
+        // A different context window or size means a different model with the same name.
+        let known = remembered
+            .filter(|known| (known.window, known.parameters) == (facts.window, facts.parameters));
         let ability = match known {
             Some(known) => known,
             None => {
                 let tried = self.tried(facts, tools, deadline, stop)?;
-                // One that could not be tried is tried again.
-                if let Some((file, folder)) = file.as_deref().and_then(|file| Some((file, file.parent()?)))
+                // Store only complete results.
+                if let Some((file, folder)) =
+                    file.as_deref().and_then(|file| Some((file, file.parent()?)))
                     && tried.schemas.or(tried.tools).is_some()
                 {
                     let text = serde_json::to_vec(&tried)?;
@@ -51,13 +60,13 @@ impl Client {
         Ok(ability)
     }
 
-    /// Chat Completions without a key that is needed: Ollama, llama.cpp, LM Studio, vLLM.
+    /// Chat Completions without a required key: Ollama, llama.cpp, LM Studio, vLLM.
     fn is_own_server(&self) -> bool {
         let provider = self.provider();
         !provider.needs_key && provider.dialect.wire == Wire::Chat
     }
 
-    /// What the server says by itself.
+    /// What the server reports.
     fn facts(&self) -> Ability {
         let provider = self.provider();
         let root = provider.base.strip_suffix("/v1").unwrap_or(&provider.base);
@@ -79,20 +88,32 @@ impl Client {
         known
     }
 
-    /// A small model is tried with a schema, any other with tools: that is how they would be asked.
-    fn tried(&self, known: Ability, tools: Vec<Tool>, deadline: Instant, stop: &Stop) -> Result<Ability> {
+    /// Probes a small model with a schema, any other with tools: that is how it will be used.
+    fn tried(
+        &self,
+        known: Ability,
+        tools: Vec<Tool>,
+        deadline: Instant,
+        stop: &Stop,
+    ) -> Result<Ability> {
         let model = &self.provider().model;
         let mut known = known;
         if !known.is_small() {
-            known.tools = self.trial(&ability::tool_trial(model, tools), ability::calls_tool, deadline, stop)?;
+            known.tools = self.trial(
+                &ability::tool_trial(model, tools),
+                ability::calls_tool,
+                deadline,
+                stop,
+            )?;
         }
         if known.is_small() || known.tools == Some(false) {
-            known.schemas = self.trial(&ability::schema_trial(model), ability::keeps_schema, deadline, stop)?;
+            known.schemas =
+                self.trial(&ability::schema_trial(model), ability::keeps_schema, deadline, stop)?;
         }
         Ok(known)
     }
 
-    /// `None` where there was no answer, which says nothing of the model.
+    /// `None` without an answer, which says nothing about the model.
     fn trial(
         &self,
         request: &Request,
@@ -103,7 +124,7 @@ impl Client {
         let reply = self.ask_unrecorded(request, deadline, stop)?;
         Ok(match reply {
             Ok(reply) => Some(passes(&reply)),
-            // Some servers refuse what they do not know.
+            // Some servers refuse unknown parameters.
             Err(fault) if !fault.kind.is_passing() => Some(false),
             Err(_) => None,
         })

@@ -1,5 +1,5 @@
-//! Exchanges on file, one JSON object a line: what was asked, what was answered. Played back, they answer the same
-//! questions in the same order, without a network.
+//! Recorded exchanges with a model, one JSON object per line. A replay answers the same requests in
+//! the same order, without a network.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Seek, Write};
@@ -10,20 +10,20 @@ use std::sync::Mutex;
 use anyhow::{Context, Result};
 use redgreen_core::model::ability::Ability;
 use redgreen_core::model::wire::Wire;
-use redgreen_core::model::{Fault, FaultKind};
+use redgreen_core::model::{ModelError, ModelErrorKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{Heard, Piece};
+use super::{Piece, Response};
 use crate::config::Secret;
 use crate::failure::Failure;
 use crate::private;
 
 const VERSION: u32 = 1;
-/// A line holds a whole conversation and a whole answer.
+/// A line contains a whole conversation and its answer.
 const LINE_BYTES_MAX: u64 = 256 << 20;
-/// All that is needed to understand an answer; others may name accounts.
+/// The headers needed to understand an answer. Others may identify accounts.
 const HEADERS: &[&str] = &["content-type", "retry-after", "retry-after-ms", "date"];
 
 #[derive(Serialize, Deserialize)]
@@ -34,12 +34,13 @@ struct ExchangeV1 {
     /// Of the request's body.
     sha256: String,
     request: Value,
-    /// None where nothing came.
+    /// `None` if there was no response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     response: Option<ResponseV1>,
-    /// Why the answer ended before its end, where that was not the server's doing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    fault: Option<Fault>,
+    /// Why the answer was incomplete, if the server is not the cause.
+    // Its name in older cassettes.
+    #[serde(default, alias = "fault", skip_serializing_if = "Option::is_none")]
+    error: Option<ModelError>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -50,7 +51,7 @@ struct ResponseV1 {
     body: String,
 }
 
-/// The first line of a cassette whose model was asked by what it can do.
+/// The first line of a cassette, with the abilities of the model.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AboutV1 {
@@ -58,7 +59,6 @@ struct AboutV1 {
     ability: Ability,
 }
 
-/// Writes a cassette.
 #[derive(Debug)]
 pub(super) struct Recorder {
     path: PathBuf,
@@ -68,19 +68,23 @@ pub(super) struct Recorder {
 impl Recorder {
     pub(super) fn open(path: &Path) -> Result<Self> {
         if let Some(folder) = path.parent() {
-            private::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
+            private::create_dir_all(folder)
+                .with_context(|| format!("create {}", folder.display()))?;
         }
-        // It holds whole conversations.
+        // It contains whole conversations.
         let file = private::open(OpenOptions::new().create(true).append(true), path);
         let file = file.with_context(|| format!("open cassette {}", path.display()))?;
         Ok(Self { path: path.to_owned(), file: Mutex::new(file) })
     }
 
-    /// Says first how the model is asked; a cassette that has begun stays as it is.
+    /// Writes the abilities, unless the cassette already has content.
     pub(super) fn begin(&self, ability: &Ability) -> Result<()> {
         let mut line = serde_json::to_vec(&AboutV1 { version: VERSION, ability: *ability })?;
         line.push(b'\n');
-        let mut file = self.file.lock().map_err(|_| anyhow::anyhow!("a cassette was left in the middle"))?;
+        let mut file = self
+            .file
+            .lock()
+            .map_err(|_| anyhow::anyhow!("another thread failed while using the cassette"))?;
         let is_empty = file.metadata().is_ok_and(|facts| facts.len() == 0);
         if !is_empty {
             return Ok(());
@@ -92,40 +96,43 @@ impl Recorder {
         &self,
         wire: Wire,
         request: &[u8],
-        heard: &Heard,
-        fault: Option<&Fault>,
+        response: &Response,
+        error: Option<&ModelError>,
         key: Option<&Secret>,
     ) -> Result<()> {
         let clean = |text: &str| key.map_or_else(|| text.to_owned(), |key| key.out_of(text));
         let request = clean(&String::from_utf8_lossy(request));
-        let kept = heard.headers.iter().filter(|(name, _)| HEADERS.contains(&name.as_str()));
+        let kept = response.headers.iter().filter(|(name, _)| HEADERS.contains(&name.as_str()));
         let exchange = ExchangeV1 {
             version: VERSION,
             wire,
             sha256: digest(request.as_bytes()),
             request: serde_json::from_str(&request)?,
-            response: (heard.status != 0).then(|| ResponseV1 {
-                status: heard.status,
+            response: (response.status != 0).then(|| ResponseV1 {
+                status: response.status,
                 headers: kept.map(|(name, value)| (name.clone(), clean(value))).collect(),
-                body: clean(&String::from_utf8_lossy(&heard.body)),
+                body: clean(&String::from_utf8_lossy(&response.body)),
             }),
-            // Everything else follows from the response once more.
-            fault: fault
-                .filter(|fault| is_of_the_way(fault.kind))
-                .map(|fault| Fault { message: clean(&fault.message), ..fault.clone() }),
+            // Other errors follow from the response again.
+            error: error
+                .filter(|error| is_transport_error(error.kind))
+                .map(|error| ModelError { message: clean(&error.message), ..error.clone() }),
         };
         let mut line = serde_json::to_vec(&exchange)?;
         line.push(b'\n');
-        let mut file = self.file.lock().map_err(|_| anyhow::anyhow!("a cassette was left in the middle"))?;
+        let mut file = self
+            .file
+            .lock()
+            .map_err(|_| anyhow::anyhow!("another thread failed while using the cassette"))?;
         file.write_all(&line).with_context(|| format!("write cassette {}", self.path.display()))
     }
 }
 
-fn is_of_the_way(kind: FaultKind) -> bool {
-    matches!(kind, FaultKind::Network | FaultKind::Timeout | FaultKind::TooLarge)
+fn is_transport_error(kind: ModelErrorKind) -> bool {
+    matches!(kind, ModelErrorKind::Network | ModelErrorKind::Timeout | ModelErrorKind::TooLarge)
 }
 
-/// A cassette being played.
+/// A cassette being replayed.
 pub(super) struct Tape {
     path: PathBuf,
     lines: BufReader<File>,
@@ -135,28 +142,31 @@ pub(super) struct Tape {
 
 impl Tape {
     pub(super) fn open(path: &Path) -> Result<Self> {
-        // A pipe would have us wait for whoever writes to it, and a device may never end.
+        // A pipe would block, and a device may be endless.
         let mut options = OpenOptions::new();
         let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(path);
         let file = file.with_context(|| format!("open cassette {}", path.display()))?;
         if !file.metadata().is_ok_and(|facts| facts.is_file()) {
-            return Err(Failure::usage(format!("the cassette {} is no file", path.display()))
-                .next("correct model.replay; redgreen config says where it stands")
+            return Err(Failure::usage(format!("the cassette {} is not a file", path.display()))
+                .next("correct model.replay; redgreen config shows where it is set")
                 .into());
         }
-        let mut tape = Self { path: path.to_owned(), lines: BufReader::new(file), played: 0, ability: None };
+        let mut tape =
+            Self { path: path.to_owned(), lines: BufReader::new(file), played: 0, ability: None };
         let first = tape.line()?;
         match serde_json::from_slice::<AboutV1>(&first) {
             Ok(about) => {
                 tape.ability = Some(about.ability);
                 tape.played = 1;
             }
-            Err(_) => tape.lines.rewind().with_context(|| format!("read cassette {}", path.display()))?,
+            Err(_) => {
+                tape.lines.rewind().with_context(|| format!("read cassette {}", path.display()))?;
+            }
         }
         Ok(tape)
     }
 
-    /// What the model could do that it was recorded with.
+    /// The recorded abilities of the model.
     pub(super) fn ability(&self) -> Option<Ability> {
         self.ability
     }
@@ -168,21 +178,26 @@ impl Tape {
         Ok(line)
     }
 
-    /// What was answered to the next request, which has to be this one.
+    /// The recorded response to the next request, which must be this one.
     pub(super) fn next(&mut self, wire: Wire, request: &[u8]) -> Result<Vec<Piece>> {
         let line = self.line()?;
         self.played += 1;
         let place = format!("{}:{}", self.path.display(), self.played);
         if line.is_empty() {
-            return Err(Failure::usage("the cassette is over")
-                .evidence(format!("{place}: it holds {} exchanges, and another request came", self.played - 1))
-                .next("record it anew")
+            return Err(Failure::usage("the cassette has no more exchanges")
+                .evidence(format!(
+                    "{place}: it has {} exchanges, but there is another request",
+                    self.played - 1
+                ))
+                .next("record it again")
                 .into());
         }
         let exchange: ExchangeV1 =
             serde_json::from_slice(&line).map_err(|error| unusable(&place, &error.to_string()))?;
         if exchange.version != VERSION {
-            return Err(unusable(&place, &format!("version {}, not {VERSION}", exchange.version)).into());
+            return Err(
+                unusable(&place, &format!("version {}, not {VERSION}", exchange.version)).into()
+            );
         }
         let different = if exchange.wire != wire {
             Some("the wire format".to_owned())
@@ -194,7 +209,7 @@ impl Tape {
         if let Some(at) = different {
             return Err(Failure::usage("the cassette was recorded for another request")
                 .evidence(format!("{place}: the first difference is in {at}"))
-                .next("record it anew")
+                .next("record it again")
                 .into());
         }
         let mut pieces = Vec::new();
@@ -202,21 +217,23 @@ impl Tape {
             pieces.push(Piece::Head { status, headers });
             pieces.push(Piece::Bytes(body.into_bytes()));
         }
-        pieces.push(exchange.fault.map_or(Piece::End, Piece::Failed));
+        pieces.push(exchange.error.map_or(Piece::End, Piece::Failed));
         Ok(pieces)
     }
 }
 
 fn unusable(place: &str, why: &str) -> Failure {
-    Failure::usage("the cassette cannot be used").evidence(format!("{place}: {why}")).next("record it anew")
+    Failure::usage("the cassette cannot be used")
+        .evidence(format!("{place}: {why}"))
+        .next("record it again")
 }
 
 fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The way to the first place where two requests differ, such as `messages/2/content`. What a program printed may tell
-/// how long it took, which is no difference.
+/// The path to the first difference of two requests, such as `messages/2/content`. Durations in the
+/// output of programs are ignored.
 fn difference(one: &Value, other: &Value, said_by: By) -> Option<String> {
     let below = |key: &str, one: &Value, other: &Value, said_by: By| {
         let rest = difference(one, other, said_by)?;
@@ -227,28 +244,36 @@ fn difference(one: &Value, other: &Value, said_by: By) -> Option<String> {
             let said_by = if is_result(one) { By::Program } else { said_by };
             let keys = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key)));
             keys.into_iter().find_map(|key| {
-                below(key, one.get(key).unwrap_or(&Value::Null), other.get(key).unwrap_or(&Value::Null), said_by)
+                below(
+                    key,
+                    one.get(key).unwrap_or(&Value::Null),
+                    other.get(key).unwrap_or(&Value::Null),
+                    said_by,
+                )
             })
         }
-        (Value::Array(one), Value::Array(other)) => (0..one.len().max(other.len())).find_map(|at| {
-            let (one, other) = (one.get(at).unwrap_or(&Value::Null), other.get(at).unwrap_or(&Value::Null));
-            below(&at.to_string(), one, other, said_by)
-        }),
+        (Value::Array(one), Value::Array(other)) => {
+            (0..one.len().max(other.len())).find_map(|at| {
+                let (one, other) =
+                    (one.get(at).unwrap_or(&Value::Null), other.get(at).unwrap_or(&Value::Null));
+                below(&at.to_string(), one, other, said_by)
+            })
+        }
         (Value::String(one), Value::String(other)) if said_by == By::Program => {
-            (timeless(one) != timeless(other)).then(String::new)
+            (without_durations(one) != without_durations(other)).then(String::new)
         }
         _ => (one != other).then(String::new),
     }
 }
 
-/// Whose words a text holds.
+/// Who wrote a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     Us,
     Program,
 }
 
-/// Whether this is what a tool gave, in one of the wire formats.
+/// Whether this is a tool result in one of the wire formats.
 fn is_result(object: &serde_json::Map<String, Value>) -> bool {
     let says = |key: &str, word: &str| object.get(key).and_then(Value::as_str) == Some(word);
     says("type", "tool_result")
@@ -257,16 +282,18 @@ fn is_result(object: &serde_json::Map<String, Value>) -> bool {
         || object.contains_key("functionResponse")
 }
 
-/// A text without its durations, such as `0.38s` or `1.2 s`.
-fn timeless(text: &str) -> String {
+/// A text without durations such as `0.38s` or `1.2 s`.
+fn without_durations(text: &str) -> String {
     let is_number = |letter: char| letter.is_ascii_digit() || letter == '.';
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(|letter: char| letter.is_ascii_digit()) {
         let (before, from) = rest.split_at(start);
-        let (number, after) = from.split_at(from.find(|letter| !is_number(letter)).unwrap_or(from.len()));
+        let (number, after) =
+            from.split_at(from.find(|letter| !is_number(letter)).unwrap_or(from.len()));
         let unit = after.strip_prefix(' ').unwrap_or(after).strip_prefix('s');
-        let is_duration = number.contains('.') && unit.is_some_and(|next| !next.starts_with(char::is_alphanumeric));
+        let is_duration = number.contains('.')
+            && unit.is_some_and(|next| !next.starts_with(char::is_alphanumeric));
         kept.push_str(before);
         kept.push_str(if is_duration { "?" } else { number });
         rest = after;
@@ -280,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_difference_is_named_by_its_way() {
+    fn names_the_path_of_the_first_difference() {
         for (one, other, expected) in [
             (r#"{"a":1}"#, r#"{"a":1}"#, None),
             (r#"{"a":1}"#, r#"{"a":2}"#, Some("a")),
@@ -295,12 +322,15 @@ mod tests {
     }
 
     #[test]
-    fn only_how_long_a_program_took_is_no_difference() {
+    fn ignores_durations() {
         for (result, way) in [
             (r#"{"type":"tool_result","content":"WORDS"}"#, "content"),
             (r#"{"type":"function_call_output","output":"WORDS"}"#, "output"),
             (r#"{"role":"tool","content":"WORDS"}"#, "content"),
-            (r#"{"functionResponse":{"response":{"output":"WORDS"}}}"#, "functionResponse/response/output"),
+            (
+                r#"{"functionResponse":{"response":{"output":"WORDS"}}}"#,
+                "functionResponse/response/output",
+            ),
         ] {
             for (one, other, same) in [
                 ("1 passed in 0.38s, 2", "1 passed in 12.1s, 2", true),
@@ -309,8 +339,8 @@ mod tests {
                 ("3 s", "4 s", false),
                 ("at /a/b", "at /c/b", false),
             ] {
-                let [one, other] =
-                    [one, other].map(|words| serde_json::from_str(&result.replace("WORDS", words)).unwrap());
+                let [one, other] = [one, other]
+                    .map(|words| serde_json::from_str(&result.replace("WORDS", words)).unwrap());
                 let expected = (!same).then_some(way);
                 assert_eq!(difference(&one, &other, By::Us).as_deref(), expected, "{result}");
             }

@@ -1,5 +1,5 @@
-//! One exchange over the network. A thread of its own reads, because a read that waits hears neither Ctrl-C nor a
-//! deadline; whoever leaves early cuts its connection, so that it ends too.
+//! One HTTP exchange. A separate thread reads, because a blocking read can handle neither Ctrl-C
+//! nor a deadline. Leaving early closes the connection, which also ends the thread.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use redgreen_core::model::provider::Provider;
-use redgreen_core::model::{Fault, FaultKind, Reply};
+use redgreen_core::model::{ModelError, ModelErrorKind, Reply};
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 use super::{Limits, Piece};
@@ -19,19 +19,19 @@ use crate::config::Models;
 use crate::failure::Failure;
 use crate::process::{Interrupted, Stop};
 
-/// How often a waiting client looks whether it should stop.
+/// The interval of checking for a stop request.
 const POLL: Duration = Duration::from_millis(50);
-/// Read ahead of us, at most: so many pieces of so many bytes.
+/// The read-ahead buffer: this many pieces of this many bytes.
 const PIECES_MAX: usize = 8;
 const PIECE_BYTES: usize = 16 << 10;
-/// The reader outlives the deadline by this, in case nobody cut its connection.
+/// How much longer than the deadline the reader lives if nobody closed its connection.
 const GRACE: Duration = Duration::from_secs(5);
-/// Of what a server says of itself.
+/// The limit of a document about a server.
 const DOCUMENT_BYTES_MAX: u64 = 4 << 20;
 const HEADER_BYTES_MAX: usize = 64 << 10;
 const CERTIFICATES_BYTES_MAX: u64 = 8 << 20;
 
-/// A way out, and the connections that may be used again.
+/// The network settings, and connections to reuse.
 pub(super) struct Line {
     proxy: Option<ureq::Proxy>,
     tls: TlsConfig,
@@ -41,18 +41,23 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn new(base: &str, models: &Models, limits: Limits) -> Result<Self> {
-        let proxy = models.proxy(base).map(|proxy| ureq::Proxy::new(proxy.reveal())).transpose().map_err(|_| {
-            // The address may hold a password, so it is not shown.
-            Failure::usage("the address of the proxy cannot be used").next("correct HTTPS_PROXY")
-        })?;
+        let proxy =
+            models.proxy(base).map(|proxy| ureq::Proxy::new(proxy.reveal())).transpose().map_err(
+                |_| {
+                    // The URL may contain a password, so do not show it.
+                    Failure::usage("the URL of the proxy is invalid").next("correct HTTPS_PROXY")
+                },
+            )?;
         let tls = match models.certificates.as_deref().filter(|_| base.starts_with("https://")) {
-            Some(path) => TlsConfig::builder().root_certs(RootCerts::from(certificates(path)?)).build(),
+            Some(path) => {
+                TlsConfig::builder().root_certs(RootCerts::from(certificates(path)?)).build()
+            }
             None => TlsConfig::default(),
         };
         Ok(Self { proxy, tls, limits, spare: Mutex::default() })
     }
 
-    /// Sends the body and hands every piece of the answer to `hear`, until it has heard enough.
+    /// Sends the body and passes each piece of the response to `hear`, until it returns a result.
     pub(super) fn exchange(
         &self,
         provider: &Provider,
@@ -60,13 +65,18 @@ impl Line {
         body: &[u8],
         deadline: Instant,
         stop: &Stop,
-        hear: &mut dyn FnMut(Piece) -> Option<Result<Reply, Fault>>,
-    ) -> Result<Option<Result<Reply, Fault>>> {
+        hear: &mut dyn FnMut(Piece) -> Option<Result<Reply, ModelError>>,
+    ) -> Result<Option<Result<Reply, ModelError>>> {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Ok(Some(Err(late("the time is over"))));
+            return Ok(Some(Err(timed_out("the time limit is reached"))));
         }
-        let agent = self.spare.lock().ok().and_then(|mut spare| spare.pop()).unwrap_or_else(|| self.agent());
+        let agent = self
+            .spare
+            .lock()
+            .ok()
+            .and_then(|mut spare| spare.pop())
+            .unwrap_or_else(|| self.agent());
         let wire = provider.dialect.wire;
         let mut request = agent
             .post(wire.url(&provider.base, &provider.model))
@@ -84,11 +94,16 @@ impl Line {
         let (sender, receiver) = sync_channel(PIECES_MAX);
         let (body, base) = (body.to_vec(), provider.base.clone());
         let reader = thread::Builder::new().name("model".to_owned());
-        reader.spawn(move || read(request, &body, &base, &sender)).context("start a thread to read an answer")?;
+        reader
+            .spawn(move || read(request, &body, &base, &sender))
+            .context("start a thread to read an answer")?;
         let answer = self.wait(&receiver, deadline, stop, hear);
-        // Only a connection whose answer was heard to its end can carry another.
+        // A connection can only be reused after a complete response.
         let is_heard = matches!(answer, Ok(Some(Ok(_))))
-            && matches!(receiver.recv_timeout(POLL), Err(RecvTimeoutError::Disconnected) | Ok(Piece::End));
+            && matches!(
+                receiver.recv_timeout(POLL),
+                Err(RecvTimeoutError::Disconnected) | Ok(Piece::End)
+            );
         match self.spare.lock() {
             Ok(mut spare) if is_heard => spare.push(agent),
             _ => agent.shutdown(),
@@ -133,8 +148,8 @@ impl Line {
         pieces: &Receiver<Piece>,
         deadline: Instant,
         stop: &Stop,
-        hear: &mut dyn FnMut(Piece) -> Option<Result<Reply, Fault>>,
-    ) -> Result<Option<Result<Reply, Fault>>> {
+        hear: &mut dyn FnMut(Piece) -> Option<Result<Reply, ModelError>>,
+    ) -> Result<Option<Result<Reply, ModelError>>> {
         let mut heard = Instant::now();
         loop {
             if stop.requested() {
@@ -142,12 +157,12 @@ impl Line {
             }
             let now = Instant::now();
             if now >= deadline {
-                return Ok(Some(Err(late("the time is over"))));
+                return Ok(Some(Err(timed_out("the time limit is reached"))));
             }
             let idle = self.limits.idle.saturating_sub(now.duration_since(heard));
             if idle.is_zero() {
                 let seconds = self.limits.idle.as_secs_f64();
-                return Ok(Some(Err(late(&format!("nothing was heard for {seconds} s")))));
+                return Ok(Some(Err(timed_out(&format!("no data for {seconds} s")))));
             }
             match pieces.recv_timeout(POLL.min(idle).min(deadline - now)) {
                 Ok(piece) => {
@@ -165,7 +180,7 @@ impl Line {
     fn agent(&self) -> ureq::Agent {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
-            // Nobody moves a model's server; a redirect would carry the key to somewhere else.
+            // Model servers do not move, and a redirect would send the key elsewhere.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .proxy(self.proxy.clone())
@@ -184,18 +199,27 @@ impl Line {
     }
 }
 
-/// The reader's whole life. It ends when the answer does, or when nobody listens any more.
-fn read(request: ureq::RequestBuilder<ureq::typestate::WithBody>, body: &[u8], base: &str, out: &SyncSender<Piece>) {
+/// The reader thread. Ends with the response, or when the receiver is gone.
+fn read(
+    request: ureq::RequestBuilder<ureq::typestate::WithBody>,
+    body: &[u8],
+    base: &str,
+    out: &SyncSender<Piece>,
+) {
     let failed = |error: &ureq::Error| {
         let kind = match error {
-            ureq::Error::Timeout(_) => FaultKind::Timeout,
-            ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => FaultKind::BadRequest,
-            // A certificate nobody here trusts: it will be the same the next time.
-            ureq::Error::Tls(_) | ureq::Error::Rustls(_) => FaultKind::BadRequest,
-            ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => FaultKind::BadRequest,
-            _ => FaultKind::Network,
+            ureq::Error::Timeout(_) => ModelErrorKind::Timeout,
+            ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::InvalidProxyUrl => {
+                ModelErrorKind::BadRequest
+            }
+            // An untrusted certificate is a permanent error.
+            ureq::Error::Tls(_) | ureq::Error::Rustls(_) => ModelErrorKind::BadRequest,
+            ureq::Error::Io(error) if error.kind() == ErrorKind::InvalidData => {
+                ModelErrorKind::BadRequest
+            }
+            _ => ModelErrorKind::Network,
         };
-        Piece::Failed(Fault::new(kind, format!("{base}: {error}")))
+        Piece::Failed(ModelError::new(kind, format!("{base}: {error}")))
     };
     let response = match request.send(body) {
         Ok(response) => response,
@@ -217,7 +241,9 @@ fn read(request: ureq::RequestBuilder<ureq::typestate::WithBody>, body: &[u8], b
                 out.send(Piece::End).ok();
                 false
             }
-            Ok(length) => out.send(Piece::Bytes(buffer.get(..length).unwrap_or_default().to_vec())).is_ok(),
+            Ok(length) => {
+                out.send(Piece::Bytes(buffer.get(..length).unwrap_or_default().to_vec())).is_ok()
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => true,
             Err(error) => {
                 out.send(failed(&ureq::Error::from(error))).ok();
@@ -227,23 +253,26 @@ fn read(request: ureq::RequestBuilder<ureq::typestate::WithBody>, body: &[u8], b
     }
 }
 
-/// The certificates in a file of PEM.
+/// Reads the certificates of a PEM file.
 fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>> {
     let unusable = |why: &str| {
-        Failure::usage(format!("SSL_CERT_FILE cannot be used: {}", path.display())).evidence(why.to_owned())
+        Failure::usage(format!("SSL_CERT_FILE cannot be used: {}", path.display()))
+            .evidence(why.to_owned())
     };
     let file = File::open(path).map_err(|error| unusable(&error.to_string()))?;
     let mut text = Vec::new();
-    file.take(CERTIFICATES_BYTES_MAX).read_to_end(&mut text).map_err(|error| unusable(&error.to_string()))?;
+    file.take(CERTIFICATES_BYTES_MAX)
+        .read_to_end(&mut text)
+        .map_err(|error| unusable(&error.to_string()))?;
     let found: Vec<_> = parse_pem(&text)
         .filter_map(|item| match item {
             Ok(PemItem::Certificate(certificate)) => Some(certificate),
             _ => None,
         })
         .collect();
-    if found.is_empty() { Err(unusable("it holds no certificate").into()) } else { Ok(found) }
+    if found.is_empty() { Err(unusable("it contains no certificate").into()) } else { Ok(found) }
 }
 
-fn late(words: &str) -> Fault {
-    Fault::new(FaultKind::Timeout, words)
+fn timed_out(words: &str) -> ModelError {
+    ModelError::new(ModelErrorKind::Timeout, words)
 }

@@ -1,4 +1,4 @@
-//! Servers of models on this machine: who answers where they usually listen, and which models they have.
+//! Finds model servers on this machine and their models.
 
 use std::io::Read;
 use std::thread;
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::config::{Models, Secret};
 
-/// A server on this machine that has anything to say says it at once.
+/// A local server answers quickly.
 const ASK: Duration = Duration::from_millis(700);
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
 
@@ -22,7 +22,7 @@ pub struct Server {
     pub models: Vec<String>,
 }
 
-/// Those that answer, in the order in which one would be taken.
+/// The servers that answer, in order of preference.
 pub fn servers(models: &Models) -> Vec<Server> {
     let known = provider::here(|variable| models.base(variable));
     thread::scope(|scope| {
@@ -34,24 +34,35 @@ pub fn servers(models: &Models) -> Vec<Server> {
     })
 }
 
-/// Other programs listen on these ports too: only a list of models counts.
+/// Other programs use these ports too, so only a list of models counts.
 fn ask(known: &Known, base: String, key: Option<&Secret>) -> Option<Server> {
     let models = models_at(&base, key);
     (!models.is_empty()).then_some(Server { provider: known.name, base, models })
 }
 
-/// The models of the server at this address that one can talk to; none where nobody answers.
+/// The chat models of the server at this URL; none if it does not answer.
 pub fn models_at(base: &str, key: Option<&Secret>) -> Vec<String> {
     listed(base, key).map(|answer| provider::talkers(&answer)).unwrap_or_default()
 }
 
 fn listed(base: &str, key: Option<&Secret>) -> Option<String> {
-    let config = ureq::Agent::config_builder().timeout_global(Some(ASK)).max_redirects(0).proxy(None).build();
+    let config = ureq::Agent::config_builder()
+        .timeout_global(Some(ASK))
+        .max_redirects(0)
+        .proxy(None)
+        .build();
     let mut request = ureq::Agent::from(config).get(format!("{base}/models"));
     if let Some(key) = key {
         request = request.header("authorization", format!("Bearer {}", key.reveal()));
     }
     let mut answer = String::new();
-    request.call().ok()?.into_body().into_reader().take(ANSWER_BYTES_MAX).read_to_string(&mut answer).ok()?;
+    request
+        .call()
+        .ok()?
+        .into_body()
+        .into_reader()
+        .take(ANSWER_BYTES_MAX)
+        .read_to_string(&mut answer)
+        .ok()?;
     Some(answer)
 }

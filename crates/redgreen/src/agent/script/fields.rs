@@ -1,43 +1,45 @@
-//! Typed access to the tables of a TOML file that goes on after a fault, so that a user sees all of them at once, each
-//! with its line and column.
+//! Typed access to the tables of a TOML file. Continues after a problem, so that a user sees all of
+//! them at once, each with its line and column.
 
 use std::time::Duration;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// More than a day is a typing error.
+/// More than a day is a typo.
 const SECONDS_MAX: f64 = 86_400.0;
-/// More than this is a typing error too, and still fits in a count of microdollars.
+/// A larger value is a typo, too. It fits into a count of microdollars.
 const DOLLARS_MAX: f64 = 1_000_000.0;
 const MICRODOLLARS: f64 = 1_000_000.0;
-/// How many letters may be wrong for a key to be a misspelling of another.
+/// The maximum edit distance of a suggested key.
 const TYPOS_MAX: usize = 2;
 
 pub(super) type Value<'a> = Spanned<DeValue<'a>>;
 
-/// Something wrong with the file, and where; both counted from 1, columns in characters.
+/// A problem and its position, counted from 1, columns in characters.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct Problem {
     pub(super) line: usize,
     pub(super) column: usize,
     pub(super) message: String,
 }
 
-/// The file and what is wrong with it so far. A getter answers `None` for what is absent or at fault; the
-/// fault is noted.
+/// The file and its problems so far. A getter returns `None` for a missing or invalid value and
+/// records the problem.
 pub(super) struct Reader<'a> {
     text: &'a str,
-    faults: Vec<(usize, String)>,
+    problems: Vec<(usize, String)>,
 }
 
-impl Fault {
+impl Problem {
     pub(super) fn new(text: &str, at: usize, message: impl Into<String>) -> Self {
         let before = text.get(..at).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self {
             line: before.matches('\n').count() + 1,
-            column: before.chars().count() - before.get(..line_start).map_or(0, |lines| lines.chars().count()) + 1,
+            column: before.chars().count()
+                - before.get(..line_start).map_or(0, |lines| lines.chars().count())
+                + 1,
             message: message.into(),
         }
     }
@@ -45,17 +47,20 @@ impl Fault {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, faults: Vec::new() }
+        Self { text, problems: Vec::new() }
     }
 
-    pub(super) fn fault(&mut self, at: usize, message: impl Into<String>) {
-        self.faults.push((at, message.into()));
+    pub(super) fn problem(&mut self, at: usize, message: impl Into<String>) {
+        self.problems.push((at, message.into()));
     }
 
-    /// All faults, in the order of the file.
-    pub(super) fn into_faults(mut self) -> Vec<Fault> {
-        self.faults.sort_by_key(|(at, _)| *at);
-        self.faults.into_iter().map(|(at, message)| Fault::new(self.text, at, message)).collect()
+    /// All problems, in the order of the file.
+    pub(super) fn into_problems(mut self) -> Vec<Problem> {
+        self.problems.sort_by_key(|(at, _)| *at);
+        self.problems
+            .into_iter()
+            .map(|(at, message)| Problem::new(self.text, at, message))
+            .collect()
     }
 
     /// Reports every key that is not one of `known`.
@@ -66,19 +71,28 @@ impl<'a> Reader<'a> {
                 Some(meant) => format!("unknown key \"{name}\"; did you mean \"{meant}\"?"),
                 None => format!("unknown key \"{name}\"; expected {}", or(known)),
             };
-            self.fault(key.span().start, message);
+            self.problem(key.span().start, message);
         }
     }
 
-    pub(super) fn list<'t, 'i>(&mut self, table: &'t DeTable<'i>, key: &str, expected: &str) -> &'t [Value<'i>] {
+    pub(super) fn list<'t, 'i>(
+        &mut self,
+        table: &'t DeTable<'i>,
+        key: &str,
+        expected: &str,
+    ) -> &'t [Value<'i>] {
         let list = self.get(table, key, expected, |value| value.as_array());
         list.map_or(&[], |list| list.as_ref())
     }
 
-    pub(super) fn table<'t, 'i>(&mut self, value: &'t Value<'i>, what: &str) -> Option<&'t DeTable<'i>> {
+    pub(super) fn table<'t, 'i>(
+        &mut self,
+        value: &'t Value<'i>,
+        what: &str,
+    ) -> Option<&'t DeTable<'i>> {
         let table = value.get_ref().as_table();
         if table.is_none() {
-            self.fault(value.span().start, format!("{what}, not {}", self.shown(value)));
+            self.problem(value.span().start, format!("{what}, not {}", self.shown(value)));
         }
         table
     }
@@ -87,7 +101,7 @@ impl<'a> Reader<'a> {
         self.get(table, key, "a string", |value| value.as_str().map(str::to_owned))
     }
 
-    /// A string with something in it.
+    /// A string that is not empty.
     pub(super) fn words(&mut self, table: &DeTable<'_>, key: &str) -> Option<String> {
         self.get(table, key, "a string that is not empty", |value| {
             value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
@@ -98,7 +112,7 @@ impl<'a> Reader<'a> {
         self.get(table, key, "true or false", |value| value.as_bool()).unwrap_or_default()
     }
 
-    /// A key whose presence says it all.
+    /// A key that can only be true.
     pub(super) fn mark(&mut self, table: &DeTable<'_>, key: &str) -> Option<()> {
         self.get(table, key, "true", |value| value.as_bool().filter(|set| *set)).map(|_| ())
     }
@@ -128,7 +142,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A value that `take` makes sense of, or a fault that says what was expected.
+    /// A value accepted by `take`, or a problem that names what was expected.
     pub(super) fn get<'t, 'i, T>(
         &mut self,
         table: &'t DeTable<'i>,
@@ -140,25 +154,27 @@ impl<'a> Reader<'a> {
         let taken = take(value.get_ref());
         if taken.is_none() {
             let message = format!("\"{key}\" must be {expected}, not {}", self.shown(value));
-            self.fault(value.span().start, message);
+            self.problem(value.span().start, message);
         }
         taken
     }
 
-    /// A value in a message: as the user wrote it when that is short, else what it is.
+    /// A value in a message: as written if it is short, otherwise its type.
     fn shown(&self, value: &Value<'_>) -> String {
         const SHOWN_CHARS_MAX: usize = 40;
         let written = self.text.get(value.span()).unwrap_or_default();
         match value.get_ref() {
             DeValue::Array(_) => "a list".to_owned(),
             DeValue::Table(_) => "a table".to_owned(),
-            _ if written.contains('\n') || written.chars().count() > SHOWN_CHARS_MAX => "this".to_owned(),
+            _ if written.contains('\n') || written.chars().count() > SHOWN_CHARS_MAX => {
+                "this".to_owned()
+            }
             _ => written.to_owned(),
         }
     }
 }
 
-/// The words of a list in a sentence.
+/// A list in a sentence.
 pub(super) fn or(words: &[&str]) -> String {
     match words {
         [] => "nothing".to_owned(),
@@ -169,7 +185,7 @@ pub(super) fn or(words: &[&str]) -> String {
 
 pub(super) fn meant<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let typos = |key: &&str| strsim::osa_distance(name, key);
-    // A short key is near to everything: at least half of it must be right.
+    // A short key is similar to everything: at least half of it must match.
     let near = |key: &&str| typos(key) <= TYPOS_MAX.min(key.len() / 2);
     known.iter().copied().filter(near).min_by_key(typos)
 }

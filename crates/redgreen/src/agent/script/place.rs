@@ -1,11 +1,12 @@
-//! Where a script may write: inside the worktree, neither around its edge nor through a link that leaves it.
+//! Where a script may write: inside the worktree, without `..` and without following links out of
+//! it.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::foreign::stays;
 
-/// What is wrong with a path of `write`, `append`, `edit` or `delete`, as far as its letters tell.
-pub(super) fn fault(path: &Path) -> Option<&'static str> {
+/// What is wrong with a path of `write`, `append`, `edit` or `delete`, without looking at files.
+pub(super) fn problem(path: &Path) -> Option<&'static str> {
     let has = |wanted: fn(&Component<'_>) -> bool| path.components().any(|part| wanted(&part));
     if path.as_os_str().as_encoded_bytes().contains(&0) {
         Some("holds a NUL character")
@@ -14,7 +15,7 @@ pub(super) fn fault(path: &Path) -> Option<&'static str> {
     } else if has(|part| matches!(part, Component::ParentDir)) {
         Some("leaves the worktree with \"..\"; \"write-outside\" tries that on purpose")
     } else if !has(|part| matches!(part, Component::Normal(_))) {
-        Some("names no file")
+        Some("is not a file name")
     } else {
         None
     }
@@ -25,15 +26,15 @@ pub(super) fn is_outside(path: &Path) -> bool {
     path.has_root() || path.components().any(|part| matches!(part, Component::ParentDir))
 }
 
-/// The full path of a file to be written, or why not.
+/// The full path of a file to write, or why it is refused.
 pub(super) fn inside(worktree: &Path, path: &Path) -> Result<PathBuf, String> {
     let full = worktree.join(path);
     stays(worktree, &full)?;
     Ok(full)
 }
 
-/// The full path of something to be deleted, or why not. A link is deleted itself, so it does not matter
-/// where it leads.
+/// The full path of a file to delete, or why it is refused. A link itself is deleted, wherever it
+/// leads.
 pub(super) fn entry_inside(worktree: &Path, path: &Path) -> Result<PathBuf, String> {
     let full = worktree.join(path);
     stays(worktree, full.parent().unwrap_or(worktree))?;

@@ -1,4 +1,5 @@
-//! Plays one turn of a script in the worktree. What goes wrong in there is the agent's failure, not ours.
+//! Plays one turn of a script in the worktree. Errors in it are failures of the agent, not of
+//! redgreen.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -16,19 +17,20 @@ use super::{Action, End, Entry, Mode, OnError, place};
 use crate::agent::{Orders, Taken};
 use crate::process::{Interrupted, Limits, Output, Program, Stop};
 
-/// Kept in the transcript of what one command printed.
+/// The limit of one command's output in the transcript.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
-/// A longer value makes the system refuse to start any program.
+/// With a longer value the system refuses to start a program.
 const ENV_BYTES_MAX: usize = 64 << 10;
 const EXECUTABLE: u32 = 0o755;
 
-/// Starts `$1` where neither the end of its parent nor of the process group reaches it.
-const DAEMON: &str = r#": "$(setsid sh -c 'exec >/dev/null 2>&1 </dev/null; eval "$1"' sh "$1" &)""#;
+/// Starts `$1` as a daemon that survives the end of its parent and process group.
+const DAEMON: &str =
+    r#": "$(setsid sh -c 'exec >/dev/null 2>&1 </dev/null; eval "$1"' sh "$1" &)""#;
 const WRITE_STDIN: &str = r#"mkdir -p -- "$(dirname -- "$1")" && cat > "$1""#;
 const COMMIT: &str = r#"git add -A && git -c user.name="$1" -c user.email="$2" commit --quiet --no-gpg-sign -m "$3""#;
 const COMMITTER: (&str, &str) = ("scripted agent", "agent@redgreen.invalid");
 
-/// Everything a turn is played with, and what was said so far.
+/// The context of a turn, and its transcript so far.
 pub(super) struct Stage<'a> {
     worktree: &'a Path,
     env: Vec<(String, String)>,
@@ -38,7 +40,7 @@ pub(super) struct Stage<'a> {
     transcript: String,
 }
 
-/// Goes on with the next action, or ends the turn here.
+/// Continue with the next action, or end the turn.
 type Flow = ControlFlow<Turn>;
 
 pub(super) fn entry(entry: &Entry, messages: &[String], mut stage: Stage<'_>) -> Result<Taken> {
@@ -52,7 +54,9 @@ pub(super) fn entry(entry: &Entry, messages: &[String], mut stage: Stage<'_>) ->
         Break(turn) => turn,
         Continue(()) => match &entry.end {
             End::Answer(answer) => Turn::Done { answer: answer.clone() },
-            End::Fail { failure, message } => Turn::Failed { failure: *failure, message: message.clone() },
+            End::Fail { failure, message } => {
+                Turn::Failed { failure: *failure, message: message.clone() }
+            }
         },
     };
     match &turn {
@@ -60,12 +64,18 @@ pub(super) fn entry(entry: &Entry, messages: &[String], mut stage: Stage<'_>) ->
         Turn::Done { answer } => stage.say(&format!("answer: {answer}")),
         Turn::Failed { failure, message } => stage.say(&format!("{}: {message}", failure.as_str())),
     }
-    Ok(Taken { turn, cost: entry.cost, transcript: stage.transcript, session: None, notices: Vec::new() })
+    Ok(Taken {
+        turn,
+        cost: entry.cost,
+        transcript: stage.transcript,
+        session: None,
+        notices: Vec::new(),
+    })
 }
 
 impl<'a> Stage<'a> {
     pub(super) fn new(orders: &Orders<'a>) -> Self {
-        // The engine's own words come last, so that they win.
+        // The engine's variables come last and win.
         let env = told(orders.assignment).into_iter().chain(orders.env.iter().cloned()).collect();
         Self {
             worktree: orders.worktree,
@@ -105,7 +115,8 @@ impl<'a> Stage<'a> {
                 Ok(self.edited("append to", path, done))
             }
             Action::Edit { path, old, new } => {
-                let done = place::inside(self.worktree, path).and_then(|full| edit(&full, old, new));
+                let done =
+                    place::inside(self.worktree, path).and_then(|full| edit(&full, old, new));
                 Ok(self.edited("edit", path, done))
             }
             Action::Delete { path } => {
@@ -116,7 +127,11 @@ impl<'a> Stage<'a> {
             Action::Shell { line, on_error } => self.run(line, &Program::shell(line), *on_error),
             Action::Commit { message } => {
                 let args = ["-c", COMMIT, "sh", COMMITTER.0, COMMITTER.1, message];
-                self.run(&format!("commit {message}"), &Program::new("sh").args(args), OnError::GoOn)
+                self.run(
+                    &format!("commit {message}"),
+                    &Program::new("sh").args(args),
+                    OnError::GoOn,
+                )
             }
             Action::Wait(time) => self.wait(*time),
             Action::Print(text) => {
@@ -136,8 +151,11 @@ impl<'a> Stage<'a> {
                 self.run(&format!("daemon {line}"), &program, OnError::GoOn)
             }
             Action::WriteOutside { path, text } => {
-                // By another program, as a real agent would, so that whatever fences programs in is put to the test.
-                let program = Program::new("sh").args(["-c", WRITE_STDIN, "sh"]).arg(path).stdin(text.as_str());
+                // Use another program, as a real agent would, to test the sandbox.
+                let program = Program::new("sh")
+                    .args(["-c", WRITE_STDIN, "sh"])
+                    .arg(path)
+                    .stdin(text.as_str());
                 self.run(&format!("write outside {}", path.display()), &program, OnError::GoOn)
             }
         }
@@ -154,11 +172,11 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Runs a program for the time that is left, and notes what it printed and how it ended.
+    /// Runs a program for the remaining time, and records its output and exit status.
     fn run(&mut self, what: &str, program: &Program, on_error: OnError) -> Result<Flow> {
         self.say(&format!("$ {what}"));
         let limits = Limits { wall: self.time_left(), output_bytes_max: OUTPUT_BYTES_MAX };
-        let output = self.dressed(program).output(limits, self.stop)?;
+        let output = self.with_environment(program).output(limits, self.stop)?;
         self.say(&printed(&output));
         if output.exit == Exit::TimedOut {
             return Ok(self.timed_out());
@@ -178,7 +196,7 @@ impl<'a> Stage<'a> {
         })
     }
 
-    fn dressed(&self, program: &Program) -> Program {
+    fn with_environment(&self, program: &Program) -> Program {
         // Git sets these for hooks; a child that inherits them works on the wrong repository.
         let bare = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"]
             .iter()
@@ -213,10 +231,10 @@ fn crash(message: String) -> Flow {
     Break(Turn::Failed { failure: Ended::Crash, message })
 }
 
-/// The assignment, as a command of the script sees it.
+/// The assignment as variables for commands of the script.
 fn told(assignment: &Assignment) -> Vec<(String, String)> {
     let trouble = assignment.trouble.as_ref();
-    // The reasons of a verdict name their codes themselves.
+    // The reasons of a verdict already contain their codes.
     let trouble = trouble.map(|trouble| match trouble.message.starts_with(&trouble.kind) {
         true => trouble.message.clone(),
         false => format!("{}: {}", trouble.kind, trouble.message),
@@ -226,6 +244,10 @@ fn told(assignment: &Assignment) -> Vec<(String, String)> {
         ("REDGREEN_PHASE", assignment.phase.to_string()),
         ("REDGREEN_CYCLE", assignment.cycle.to_string()),
         ("REDGREEN_ATTEMPT", assignment.attempt.to_string()),
+        (
+            "REDGREEN_CANDIDATE",
+            assignment.candidate.map(|number| number.to_string()).unwrap_or_default(),
+        ),
         ("REDGREEN_REQUEST", assignment.request.clone()),
         ("REDGREEN_TROUBLE", trouble.unwrap_or_default()),
         ("REDGREEN_MESSAGES", steer::shown(&assignment.messages).unwrap_or_default()),

@@ -1,4 +1,4 @@
-//! From the text of a script to its turns, or to every fault in it.
+//! Parses a script into its turns, or into all problems in it.
 
 use std::collections::BTreeMap;
 
@@ -7,34 +7,36 @@ use redgreen_core::phase::Role;
 use serde_json::json;
 use toml::de::DeTable;
 
-use super::fields::{Fault, Reader, Value};
+use super::fields::{Problem, Reader, Value};
 use super::{Action, End, Entry, SECTIONS, Script, verbs};
 
 const VERSION: u64 = 1;
 const TOP_KEYS: [&str; 7] = ["version", "agent", "plan", "red", "green", "diagnosis", "refactor"];
-const TURN_KEYS: [&str; 8] = ["note", "do", "answer", "next", "done", "tokens", "dollars", "fail"];
-/// How a turn can end; at most one of them in a turn.
+const TURN_KEYS: [&str; 9] =
+    ["note", "candidate", "do", "answer", "next", "done", "tokens", "dollars", "fail"];
+/// How a turn can end; at most one of these.
 const ENDS: [&str; 4] = ["answer", "next", "done", "fail"];
 const NEXT_KEYS: [&str; 3] = ["description", "test-file", "impl-file"];
 const FAIL_KEYS: [&str; 3] = ["kind", "message", "retry-after"];
-const DEFAULT_FAILURE: &str = "the script has the agent fail here";
+const DEFAULT_FAILURE: &str = "the script makes the agent fail here";
 
-pub(super) fn script(name: &str, text: &str) -> Result<Script, Vec<Fault>> {
-    // Editors of other systems leave both behind; what the script writes must not depend on that.
+pub(super) fn script(name: &str, text: &str) -> Result<Script, Vec<Problem>> {
+    // Remove a byte order mark and CRLF line ends, so that written files do not depend on the
+    // editor.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
     let mut read = Reader::new(&text);
     let (document, errors) = DeTable::parse_recoverable(&text);
     let script = if errors.is_empty() {
         Some(top(&mut read, name, document.get_ref()))
     } else {
-        // What the parser made of a broken file would give faults that are not there.
+        // The recovered part of a broken file would cause misleading problems.
         for error in errors {
-            read.fault(error.span().map_or(0, |span| span.start), error.message().trim());
+            read.problem(error.span().map_or(0, |span| span.start), error.message().trim());
         }
         None
     };
-    let faults = read.into_faults();
-    script.filter(|_| faults.is_empty()).ok_or(faults)
+    let problems = read.into_problems();
+    script.filter(|_| problems.is_empty()).ok_or(problems)
 }
 
 fn top(read: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Script {
@@ -50,7 +52,10 @@ fn top(read: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Script {
         turns.insert(role, list.iter().filter_map(|turn| entry(read, role, turn)).collect());
     }
     if SECTIONS.iter().all(|(section, _)| !table.contains_key(*section)) {
-        read.fault(0, "no turns; expected [[plan]], [[red]], [[green]], [[diagnosis]] or [[refactor]]");
+        read.problem(
+            0,
+            "no turns; expected [[plan]], [[red]], [[green]], [[diagnosis]] or [[refactor]]",
+        );
     }
     Script { name: name.to_owned(), text: String::new(), agent, turns }
 }
@@ -59,6 +64,7 @@ fn entry(read: &mut Reader<'_>, role: Role, value: &Value<'_>) -> Option<Entry> 
     let table = read.table(value, "a turn is a table")?;
     read.only(table, &TURN_KEYS);
     let note = read.string(table, "note");
+    let candidate = read.count(table, "candidate");
     let list = read.list(table, "do", "a list of actions");
     let actions: Vec<_> = list.iter().filter_map(|action| verbs::action(read, action)).collect();
     let cost = Cost {
@@ -67,24 +73,32 @@ fn entry(read: &mut Reader<'_>, role: Role, value: &Value<'_>) -> Option<Entry> 
         ..Cost::default()
     };
     check_ends(read, role, value, table, &actions);
-    Some(Entry { note, actions, end: end(read, table), cost })
+    Some(Entry { note, candidate, actions, end: end(read, table), cost })
 }
 
-/// Which ends a turn may have, and whether it has one where it needs it.
-fn check_ends(read: &mut Reader<'_>, role: Role, value: &Value<'_>, table: &DeTable<'_>, actions: &[Action]) {
+/// Checks the end of a turn.
+fn check_ends(
+    read: &mut Reader<'_>,
+    role: Role,
+    value: &Value<'_>,
+    table: &DeTable<'_>,
+    actions: &[Action],
+) {
     let at = value.span().start;
     let found: Vec<_> = ENDS.into_iter().filter(|key| table.contains_key(*key)).collect();
     if found.len() > 1 {
         let found: Vec<_> = found.iter().map(|key| format!("\"{key}\"")).collect();
-        read.fault(at, format!("a turn ends in one way, not {}", found.join(" and ")));
+        read.problem(at, format!("a turn ends in one way, not {}", found.join(" and ")));
     }
     if role != Role::TestList {
-        for (key, _) in table.iter().filter(|(key, _)| ["next", "done"].contains(&key.get_ref().as_ref())) {
+        for (key, _) in
+            table.iter().filter(|(key, _)| ["next", "done"].contains(&key.get_ref().as_ref()))
+        {
             let message = format!("\"{}\" belongs in [[plan]]", key.get_ref());
-            read.fault(key.span().start, message);
+            read.problem(key.span().start, message);
         }
     } else if found.is_empty() && !actions.contains(&Action::Hang) {
-        read.fault(at, "a turn of plan needs \"next\", \"done\", \"answer\" or \"fail\"");
+        read.problem(at, "a turn of plan needs \"next\", \"done\", \"answer\" or \"fail\"");
     }
 }
 
@@ -98,7 +112,7 @@ fn end(read: &mut Reader<'_>, table: &DeTable<'_>) -> End {
     }
 }
 
-/// The comfortable form of the planner's answer.
+/// The short form of the planner's answer.
 fn next(read: &mut Reader<'_>, table: &DeTable<'_>) -> Option<String> {
     let value = table.get("next")?;
     let next = read
@@ -129,8 +143,10 @@ fn fail(read: &mut Reader<'_>, table: &DeTable<'_>) -> Option<End> {
         "budget" => Some(Ended::Budget),
         _ => None,
     })?;
-    if let (Some((key, _)), false) = (fail.get_key_value("retry-after"), matches!(failure, Ended::RateLimit { .. })) {
-        read.fault(key.span().start, "\"retry-after\" goes with kind = \"rate-limit\" only");
+    if let (Some((key, _)), false) =
+        (fail.get_key_value("retry-after"), matches!(failure, Ended::RateLimit { .. }))
+    {
+        read.problem(key.span().start, "\"retry-after\" goes with kind = \"rate-limit\" only");
     }
     Some(End::Fail { failure, message })
 }
@@ -140,6 +156,6 @@ fn needs(read: &mut Reader<'_>, value: &Value<'_>, what: &str, keys: &[&str]) {
         return;
     };
     for key in keys.iter().filter(|key| !table.contains_key(**key)) {
-        read.fault(value.span().start, format!("\"{what}\" needs \"{key}\""));
+        read.problem(value.span().start, format!("\"{what}\" needs \"{key}\""));
     }
 }

@@ -1,7 +1,7 @@
-//! The scripted agent: what a faulty file tells its author (`faults`), and what each action does (`playing`).
+//! The scripted agent: errors in a script (`problems`), and the effect of each action (`playing`).
 
-mod faults;
 mod playing;
+mod problems;
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,12 +23,16 @@ fn assignment(role: Role, turn: u32) -> Assignment {
         cycle: 2,
         turn,
         attempt: 3,
+        candidate: None,
         request: "Add\0 zeros".to_owned(),
         brief: None,
         current: None,
         completed: Vec::new(),
         pending: Vec::new(),
-        trouble: Some(Trouble { kind: "green.still_failing".to_owned(), message: "1 fails".to_owned() }),
+        trouble: Some(Trouble {
+            kind: "green.still_failing".to_owned(),
+            message: "1 fails".to_owned(),
+        }),
         diagnosis: None,
         remarks: Vec::new(),
         messages: Vec::new(),
@@ -68,5 +72,14 @@ fn orders<'a>(
 fn take(script: &str, role: Role, turn: u32, worktree: &Path, limit: Duration) -> Taken {
     let agent = Agent::Scripted(Script::parse("kata.toml", script).unwrap());
     let env = [("EXTRA".to_owned(), "given".to_owned())];
-    agent.take_turn(&mut orders(&assignment(role, turn), worktree, &env, limit, &Stop::default(), &mut |_| {})).unwrap()
+    agent
+        .take_turn(&mut orders(
+            &assignment(role, turn),
+            worktree,
+            &env,
+            limit,
+            &Stop::default(),
+            &mut |_| {},
+        ))
+        .unwrap()
 }

@@ -1,4 +1,4 @@
-//! What an agent can do in a script: one row for each verb.
+//! The actions of a script, one row per verb.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use toml::de::DeTable;
 use super::fields::{Reader, Value, meant, or};
 use super::{Action, Mode, OnError, place};
 
-/// A verb, the keys that go with it, and how the action is made of them. What is absent was reported before.
+/// A verb, its keys, and the function that creates the action. Missing keys were reported before.
 struct Verb {
     name: &'static str,
     needs: &'static [&'static str],
@@ -68,7 +68,12 @@ const VERBS: &[Verb] = &[
         allows: &[],
         build: |read, table| Some(Action::Commit { message: read.words(table, "commit")? }),
     },
-    Verb { name: "wait", needs: &[], allows: &[], build: |read, table| read.seconds(table, "wait").map(Action::Wait) },
+    Verb {
+        name: "wait",
+        needs: &[],
+        allows: &[],
+        build: |read, table| read.seconds(table, "wait").map(Action::Wait),
+    },
     Verb {
         name: "print",
         needs: &[],
@@ -107,7 +112,8 @@ const VERBS: &[Verb] = &[
 /// One item of a turn's `do`.
 pub(super) fn action(read: &mut Reader<'_>, value: &Value<'_>) -> Option<Action> {
     let at = value.span().start;
-    let table = read.table(value, "an action is a table like { write = \"file\", text = \"…\" }")?;
+    let table =
+        read.table(value, "an action is a table like { write = \"file\", text = \"…\" }")?;
     let names: Vec<_> = VERBS.iter().map(|verb| verb.name).collect();
     let companions = VERBS.iter().flat_map(|verb| verb.needs.iter().chain(verb.allows)).copied();
     read.only(table, &names.iter().copied().chain(companions).collect::<Vec<_>>());
@@ -117,15 +123,15 @@ pub(super) fn action(read: &mut Reader<'_>, value: &Value<'_>) -> Option<Action>
             check_companions(read, table, verb, at);
             (verb.build)(read, table)
         }
-        // A misspelt verb has its own line already.
+        // A misspelt verb is already reported.
         [] if table.keys().any(|key| meant(key.get_ref(), &names).is_some()) => None,
         [] => {
-            read.fault(at, format!("this action does nothing; expected {}", or(&names)));
+            read.problem(at, format!("this action does nothing; expected {}", or(&names)));
             None
         }
         [..] => {
             let found = found.iter().map(|verb| format!("\"{}\"", verb.name)).collect::<Vec<_>>();
-            read.fault(at, format!("an action does one thing, not {}", found.join(" and ")));
+            read.problem(at, format!("an action does one thing, not {}", found.join(" and ")));
             None
         }
     }
@@ -134,22 +140,22 @@ pub(super) fn action(read: &mut Reader<'_>, value: &Value<'_>) -> Option<Action>
 fn check_companions(read: &mut Reader<'_>, table: &DeTable<'_>, verb: &Verb, at: usize) {
     let name = verb.name;
     for needed in verb.needs.iter().filter(|key| !table.contains_key(**key)) {
-        read.fault(at, format!("\"{name}\" needs \"{needed}\""));
+        read.problem(at, format!("\"{name}\" needs \"{needed}\""));
     }
     let others = VERBS.iter().flat_map(|verb| verb.needs.iter().chain(verb.allows));
     for (key, _) in table {
         let word = key.get_ref().as_ref();
         let belongs = verb.needs.contains(&word) || verb.allows.contains(&word);
         if !belongs && others.clone().any(|other| *other == word) {
-            read.fault(key.span().start, format!("\"{word}\" does not go with \"{name}\""));
+            read.problem(key.span().start, format!("\"{word}\" does not go with \"{name}\""));
         }
     }
 }
 
 fn inside(read: &mut Reader<'_>, table: &DeTable<'_>, key: &str) -> Option<PathBuf> {
     let path = PathBuf::from(read.words(table, key)?);
-    match place::fault(&path) {
-        Some(fault) => refuse(read, table, key, &path, fault),
+    match place::problem(&path) {
+        Some(problem) => refuse(read, table, key, &path, problem),
         None => Some(path),
     }
 }
@@ -164,9 +170,18 @@ fn outside(read: &mut Reader<'_>, table: &DeTable<'_>) -> Option<PathBuf> {
     }
 }
 
-fn refuse(read: &mut Reader<'_>, table: &DeTable<'_>, key: &str, path: &Path, fault: &str) -> Option<PathBuf> {
+fn refuse(
+    read: &mut Reader<'_>,
+    table: &DeTable<'_>,
+    key: &str,
+    path: &Path,
+    problem: &str,
+) -> Option<PathBuf> {
     let at = table.get(key).map_or(0, |value| value.span().start);
-    // A path may hold anything; a message is one line.
-    read.fault(at, format!("the path \"{}\" {fault}", path.display().to_string().escape_debug()));
+    // A path can contain anything, but a message is one line.
+    read.problem(
+        at,
+        format!("the path \"{}\" {problem}", path.display().to_string().escape_debug()),
+    );
     None
 }

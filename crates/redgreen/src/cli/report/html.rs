@@ -1,14 +1,16 @@
-//! A run as one HTML page: no script, no network, everything that comes from outside escaped.
+//! A run as one HTML page: no script, no network, all foreign text escaped.
 
+use redgreen_core::attempts::Selection;
 use redgreen_core::page::{self, escaped};
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::{Spent, dollars};
+use redgreen_core::steps::Work;
 use redgreen_core::verdict::{Code, Decision};
 
-use crate::ops::report::{Step, Timeline, Work};
+use crate::ops::report::{Step, Timeline};
 use crate::view;
 
-/// What is shown of an agent's words.
+/// The maximum number of lines of an agent's text.
 const SAID_LINES_MAX: usize = 60;
 
 pub(super) fn page(timeline: &Timeline) -> String {
@@ -41,13 +43,17 @@ fn meta(timeline: &Timeline) -> String {
 }
 
 fn tiles(timeline: &Timeline) -> String {
-    let accepted = timeline.steps.iter().filter(|step| step.verdict.decision == Decision::Accepted).count();
+    let accepted =
+        timeline.steps.iter().filter(|step| step.verdict.decision == Decision::Accepted).count();
     let refused = timeline.steps.len() - accepted;
     let cycles = timeline.cycles;
-    let money = if timeline.microdollars > 0 { dollars(timeline.microdollars) } else { "—".to_owned() };
+    let money =
+        if timeline.microdollars > 0 { dollars(timeline.microdollars) } else { "—".to_owned() };
     let unknown = match timeline.unknown_turns.saturating_add(timeline.unpriced_turns) {
         0 => "cost".to_owned(),
-        turns => format!("cost, {} unknown", view::count(turns.try_into().unwrap_or(usize::MAX), "turn")),
+        turns => {
+            format!("cost, {} unknown", view::count(turns.try_into().unwrap_or(usize::MAX), "turn"))
+        }
     };
     let tokens = if timeline.tokens > 0 { grouped(timeline.tokens) } else { "—".to_owned() };
     let rows = [
@@ -60,17 +66,20 @@ fn tiles(timeline: &Timeline) -> String {
     ];
     let tiles: String = rows
         .iter()
-        .map(|(value, name)| format!("<div class=\"tile\"><b>{}</b><span>{name}</span></div>\n", escaped(value)))
+        .map(|(value, name)| {
+            format!("<div class=\"tile\"><b>{}</b><span>{name}</span></div>\n", escaped(value))
+        })
         .collect();
     format!("<div class=\"tiles\">\n{tiles}</div>\n")
 }
 
 fn baseline(timeline: &Timeline) -> String {
     let Some(line) = &timeline.baseline else { return String::new() };
-    format!("<p class=\"ran\">Before anything was changed: <code>{}</code></p>\n", escaped(line))
+    format!("<p class=\"ran\">Before any change: <code>{}</code></p>\n", escaped(line))
 }
 
-/// One box a verdict, as wide as its share of the time, with a sign for those who do not see colours.
+/// One box for each verdict, as wide as its share of the time, with a symbol for people who do not
+/// see colours.
 fn band(steps: &[Step]) -> String {
     let took = |step: &Step| step.took_ms + step.turns.iter().map(|turn| turn.took_ms).sum::<u64>();
     let one = |(at, step): (usize, &Step)| {
@@ -89,7 +98,7 @@ fn band(steps: &[Step]) -> String {
     steps.iter().enumerate().map(one).collect()
 }
 
-/// Every step, each cycle under a heading of its own.
+/// Every step, with a heading for each cycle.
 fn steps(steps: &[Step]) -> String {
     let cycles = steps.iter().map(|step| step.cycle).max().unwrap_or(0);
     let mut text = String::new();
@@ -100,9 +109,13 @@ fn steps(steps: &[Step]) -> String {
             let of_cycle = || steps.iter().filter(|other| other.cycle == cycle);
             let named = of_cycle().find_map(|other| other.test.as_deref());
             let named = named.map(|name| format!(" · {}", escaped(name))).unwrap_or_default();
-            // Planning that finds nothing left to do begins no cycle.
+            // A PLAN without open items starts no cycle.
             let ends = of_cycle().all(|other| other.phase == Phase::Plan) && of_cycle().any(is_end);
-            let title = if ends { "After the last cycle".to_owned() } else { format!("Cycle {cycle}{named}") };
+            let title = if ends {
+                "After the last cycle".to_owned()
+            } else {
+                format!("Cycle {cycle}{named}")
+            };
             text.push_str(&format!("<li class=\"cycle\"><h3>{title}</h3></li>\n"));
         }
         text.push_str(&self::step(at, step));
@@ -128,6 +141,7 @@ fn step(at: usize, step: &Step) -> String {
     for message in &step.messages {
         text.push_str(&format!("<p class=\"ran\">The user said: {}</p>\n", escaped(message)));
     }
+    text.push_str(&step.attempts.as_ref().map(attempts).unwrap_or_default());
     text.push_str("<ul class=\"reasons\">\n");
     for reason in &step.verdict.reasons {
         let place = match (&reason.file, reason.line) {
@@ -148,7 +162,7 @@ fn step(at: usize, step: &Step) -> String {
     }
     if !step.verdict.experiments.is_empty() {
         text.push_str(&format!(
-            "<details><summary>what was tried</summary><pre>{}</pre></details>\n",
+            "<details><summary>experiments</summary><pre>{}</pre></details>\n",
             escaped(&view::experiments(&step.verdict.experiments))
         ));
     }
@@ -177,6 +191,16 @@ fn step(at: usize, step: &Step) -> String {
     text
 }
 
+/// All attempts at the phase, and why one of them was chosen.
+fn attempts(selection: &Selection) -> String {
+    let lines: String =
+        selection.lines().iter().map(|line| format!("<li>{}</li>\n", escaped(line))).collect();
+    format!(
+        "<p class=\"note\">{}</p>\n<ul class=\"attempts\">\n{lines}</ul>\n",
+        escaped(&selection.why)
+    )
+}
+
 fn turn(turn: &Work) -> String {
     let cost = match (turn.tokens, turn.microdollars) {
         (None, None) => "cost unknown".to_owned(),
@@ -198,7 +222,7 @@ fn turn(turn: &Work) -> String {
     )
 }
 
-/// What has to be done about a reason, where something has.
+/// What to do about a reason, if anything.
 fn next(decision: Decision, code: Code) -> String {
     match decision {
         Decision::Accepted => String::new(),
@@ -211,8 +235,9 @@ fn next(decision: Decision, code: Code) -> String {
 /// ` · 2 files +20 −1`.
 fn size(diff: &str) -> String {
     let files = diff.lines().filter(|line| line.starts_with("diff --git ")).count();
-    let count =
-        |mark: &str, head: &str| diff.lines().filter(|line| line.starts_with(mark) && !line.starts_with(head)).count();
+    let count = |mark: &str, head: &str| {
+        diff.lines().filter(|line| line.starts_with(mark) && !line.starts_with(head)).count()
+    };
     format!(
         " · {} <span class=\"plus\">+{}</span> <span class=\"minus\">−{}</span>",
         view::count(files, "file"),
@@ -221,7 +246,7 @@ fn size(diff: &str) -> String {
     )
 }
 
-/// A patch with its files' names as headings; what only git needs to know is left out.
+/// A patch with file names as headings, without technical lines of git.
 fn diff(text: &str) -> String {
     let mut shown = String::new();
     let mut head = false;
@@ -251,7 +276,7 @@ fn diff(text: &str) -> String {
     shown
 }
 
-/// `24 800`: a large number is read in groups.
+/// `24 800`: groups of digits.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -264,7 +289,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-fn decision(decision: Decision) -> &'static str {
+pub(in crate::cli) fn decision(decision: Decision) -> &'static str {
     match decision {
         Decision::Accepted => "accepted",
         Decision::Refused => "refused",
@@ -272,7 +297,7 @@ fn decision(decision: Decision) -> &'static str {
     }
 }
 
-fn sign(decision: Decision) -> &'static str {
+pub(in crate::cli) fn sign(decision: Decision) -> &'static str {
     match decision {
         Decision::Accepted => "✓",
         Decision::Refused => "✕",
@@ -280,13 +305,15 @@ fn sign(decision: Decision) -> &'static str {
     }
 }
 
-/// The summary's markdown, as far as it uses any: headings, items, words in backticks or bold.
+/// Renders the markdown of the summary: headings, items, backticks and bold text.
 fn summary(markdown: &str) -> String {
     let mut text = String::new();
     for line in markdown.lines().filter(|line| !line.trim().is_empty()) {
         let heads = [("### ", "h4"), ("## ", "h3"), ("# ", "h3"), ("- ", "p class=\"item\"")];
-        let (words, tag) =
-            heads.iter().find_map(|(mark, tag)| Some((line.strip_prefix(mark)?, *tag))).unwrap_or((line, "p"));
+        let (words, tag) = heads
+            .iter()
+            .find_map(|(mark, tag)| Some((line.strip_prefix(mark)?, *tag)))
+            .unwrap_or((line, "p"));
         let end = tag.split(' ').next().unwrap_or(tag);
         let marked = paired(&paired(&escaped(words), "`", "code"), "**", "b");
         text.push_str(&format!("<{tag}>{marked}</{end}>\n"));
@@ -294,7 +321,7 @@ fn summary(markdown: &str) -> String {
     text
 }
 
-/// What stands between two marks becomes an element; a mark without its second stays as it is.
+/// Turns text between two marks into an element. A mark without a partner stays unchanged.
 fn paired(text: &str, mark: &str, tag: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;

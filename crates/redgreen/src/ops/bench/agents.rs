@@ -1,5 +1,5 @@
-//! What a turn of an agent that is a program of its own costs beside the program: orders, fence, listening, the end of
-//! everything it started.
+//! The cost of a turn of an external agent, without the agent: instructions, sandbox, output, and
+//! ending its processes.
 
 use std::fs;
 use std::path::Path;
@@ -18,26 +18,39 @@ use crate::config::{Environment, Fence, File};
 use crate::git::Git;
 use crate::process::{self, Program, Stop};
 
-/// An agent that reads its orders, says one word, and is done.
+/// An agent that reads its instructions, prints one word, and ends.
 const SETTINGS: &str = "[agent.custom.brief]\ncommand = \"cat > /dev/null; echo Done.\"\n";
 const LIMIT: Duration = Duration::from_secs(60);
 
-pub(super) fn measures(folder: &Path, turns: usize, environment: &Environment, stop: &Stop) -> Result<Vec<Measure>> {
+pub(super) fn measures(
+    folder: &Path,
+    turns: usize,
+    environment: &Environment,
+    stop: &Stop,
+) -> Result<Vec<Measure>> {
     let root = folder.join("agents");
-    let git = Git::create_scratch(&root.join("checkout"), &[("README.md", "A project.\n")], "chore: a project")?;
+    let git = Git::create_scratch(
+        &root.join("checkout"),
+        &[("README.md", "A project.\n")],
+        "chore: a project",
+    )?;
     let (worktree, desk) = (root.join("worktree"), root.join("desk"));
     for folder in [&worktree, &desk] {
         fs::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))?;
     }
     let visible = Visible::new(environment, Some(&git), &[]);
     let agent_sandbox = AgentSandbox::new(environment, &root, Fence::Auto, visible);
-    let row = File::parse(SETTINGS)?.agent.custom.remove("brief").context("find the agent of the bench")?;
+    let row = File::parse(SETTINGS)?
+        .agent
+        .custom
+        .remove("brief")
+        .context("find the agent of the bench")?;
     let agent = Agent::External(Box::new(External::new("brief", row, None, None, agent_sandbox)));
     let bare = Program::shell("cat > /dev/null; echo Done.").cwd(&worktree);
     let assignment = assignment();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let mut peak_memory_bytes = None;
-    // The first turn finds out what the machine allows, and does not count.
+    // The first turn detects what the machine supports, and does not count.
     for turn in 0..=turns {
         let started = Instant::now();
         process::peak_memory_restart();
@@ -60,7 +73,11 @@ pub(super) fn measures(folder: &Path, turns: usize, environment: &Environment, s
         })?;
         let took = started.elapsed();
         peak_memory_bytes = peak_memory_bytes.max(process::peak_memory_bytes());
-        ensure!(matches!(taken.turn, Turn::Done { .. }), "the agent of the bench failed: {:?}", taken.turn);
+        ensure!(
+            matches!(taken.turn, Turn::Done { .. }),
+            "the agent of the bench failed: {:?}",
+            taken.turn
+        );
         let other = timed(&bare, stop)?;
         if turn > 0 {
             ours.push(took);
@@ -69,7 +86,8 @@ pub(super) fn measures(folder: &Path, turns: usize, environment: &Environment, s
     }
     let bare_ms = median_ms(theirs);
     let own_ms = median_ms(ours) - bare_ms;
-    let measure = Measure { peak_memory_bytes, ..Measure::new("an external turn, own time", own_ms) };
+    let measure =
+        Measure { peak_memory_bytes, ..Measure::new("an external turn, own time", own_ms) };
     Ok(vec![measure.against("the agent's program alone", bare_ms)])
 }
 
@@ -80,6 +98,7 @@ fn assignment() -> Assignment {
         cycle: 1,
         turn: 0,
         attempt: 1,
+        candidate: None,
         request: "a calculator".to_owned(),
         brief: None,
         current: None,

@@ -1,4 +1,5 @@
-//! Repositories with many handoffs and many ended runs: reading the present must not cost more the longer the past is.
+//! Repositories with many handoffs and many ended runs: the cost of showing the present must not
+//! depend on the length of the history.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +14,7 @@ use crate::process::{Program, Stop};
 
 /// A run of three cycles makes this many handoffs.
 const HANDOFFS_PER_RUN: usize = 13;
-/// When the first run began, in milliseconds since 1970, and how far apart runs are.
+/// The start of the first run, in milliseconds since 1970, and the time between runs.
 const FIRST_RUN_AT: i64 = 1_700_000_000_000;
 const APART_MS: i64 = 600_000;
 
@@ -22,15 +23,21 @@ pub(super) struct Crowd {
     git: Git,
 }
 
-/// A repository with this many handoffs and as many ended runs as make them; each is the developed one under another id.
+/// A repository with this many handoffs and the corresponding number of ended runs. Each is a copy
+/// of the developed run.
 pub(super) fn make(folder: &Path, handoffs: usize, developed: &Developed) -> Result<Crowd> {
-    let git = Git::create_scratch(&folder.join(handoffs.to_string()), &[("README.md", "many\n")], "first")?;
+    let git = Git::create_scratch(
+        &folder.join(handoffs.to_string()),
+        &[("README.md", "many\n")],
+        "first",
+    )?;
     git.import(&noted(handoffs, developed))?;
     let store = Store::new(&git.common_dir);
     let run = &developed.stopped;
     let path = journal::path(&run.folder);
-    let mut journal = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
-    // The notes of the last run are looked for; they are on the newest commits.
+    let mut journal =
+        fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;
+    // The notes of the last run are on the newest commits.
     let newest = git.notes().recent(run.state.trail.len(), &["HEAD"])?;
     for (waypoint, note) in run.state.trail.iter().rev().zip(newest) {
         journal = journal.replace(waypoint.progress.head.commit.as_str(), &note.commit);
@@ -47,8 +54,13 @@ pub(super) fn make(folder: &Path, handoffs: usize, developed: &Developed) -> Res
     Ok(Crowd { handoffs, git })
 }
 
-/// The verbs that read, in every crowd, beside git's own.
-pub(super) fn measures(crowds: &[Crowd], ours: &Program, turns: usize, stop: &Stop) -> Result<Vec<Measure>> {
+/// The reading commands in every repository, next to git.
+pub(super) fn measures(
+    crowds: &[Crowd],
+    ours: &Program,
+    turns: usize,
+    stop: &Stop,
+) -> Result<Vec<Measure>> {
     const VERBS: [&str; 2] = ["status", "history"];
     let programs: Vec<Program> = crowds
         .iter()
@@ -66,7 +78,8 @@ pub(super) fn measures(crowds: &[Crowd], ours: &Program, turns: usize, stop: &St
             let [.., log, status] = *medians else { continue };
             let Some(own) = medians.get(index).copied() else { continue };
             let name = format!("{verb}, {} handoffs", crowd.handoffs);
-            let mut measure = Measure::new(&name, own).against("git log -1", log).against("git status", status);
+            let mut measure =
+                Measure::new(&name, own).against("git log -1", log).against("git status", status);
             match &smallest {
                 None => smallest = Some((name, own)),
                 Some((name, smallest)) => measure = measure.against(name, *smallest),

@@ -1,5 +1,5 @@
-//! What a coding agent waits for before each edit, in a large repository: `redgreen hook`, beside starting a program that does
-//! nothing.
+//! The check before each edit of a coding agent, in a large repository: `redgreen hook`, compared
+//! with starting a program that does nothing.
 
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +23,7 @@ const TEST: &str = "def test_adds():\n    assert add(1, 2) == 3\n";
 const FILES_IN_A_FOLDER: usize = 100;
 
 impl Length {
-    /// The files of the repository, and how often an edit is asked about.
+    /// The files of the repository, and the number of edits.
     fn edits(self) -> (usize, usize) {
         match self {
             Self::Quick => (2_000, 20),
@@ -32,7 +32,7 @@ impl Length {
     }
 }
 
-/// An edit of a frozen test, which has to be compared with the accepted one: the dearest kind.
+/// An edit of a frozen test, which must be compared with the accepted one: the most expensive kind.
 pub(super) fn measure(
     folder: &Path,
     length: Length,
@@ -42,8 +42,10 @@ pub(super) fn measure(
 ) -> Result<Measure> {
     let (count, turns) = length.edits();
     let root = folder.join("edits");
-    let names: Vec<String> = (0..count).map(|number| format!("d{}/f{number}.py", number / FILES_IN_A_FOLDER)).collect();
-    let mut files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x = 1\n")).collect();
+    let names: Vec<String> =
+        (0..count).map(|number| format!("d{}/f{number}.py", number / FILES_IN_A_FOLDER)).collect();
+    let mut files: Vec<(&str, &str)> =
+        names.iter().map(|name| (name.as_str(), "x = 1\n")).collect();
     files.extend([("pytest.ini", "[pytest]\n"), ("test_calc.py", TEST)]);
     let git = Git::create_scratch(&root, &files, "first")?;
     let state = folder.join("state");
@@ -51,7 +53,11 @@ pub(super) fn measure(
     let tree = git.mark("HEAD")?.tree;
     let id = RunId::parse("20261117-214849-k3x9").context("name a session")?;
     let mut session = Session::begin(id, "bench", tree.clone(), vec!["pytest".to_owned()]);
-    session.apply(Ruled { phase: JudgedPhase::Red, decision: Decision::Accepted, codes: Vec::new(), tree }, &[], 0);
+    session.apply(
+        Ruled { phase: JudgedPhase::Red, decision: Decision::Accepted, codes: Vec::new(), tree },
+        &[],
+        0,
+    );
     let store = Store::of(&git, &environment)?;
     store.write(&store.hold()?, &mut session)?;
     let message = json!({ "hook_event_name": "PreToolUse", "cwd": root, "tool_input": {
@@ -59,12 +65,18 @@ pub(super) fn measure(
     .to_string();
     let event = read(message.as_bytes(), None).map_err(anyhow::Error::msg)?;
     let mut answered = Ok(());
-    let peak = peak_memory_during(|| answered = hook::answer(&event, &root, &environment, stop).map(drop));
+    let peak =
+        peak_memory_during(|| answered = hook::answer(&event, &root, &environment, stop).map(drop));
     answered?;
-    let asked = ours.clone().args(["hook", "claude"]).cwd(&root).env("XDG_STATE_HOME", &state).stdin(message);
+    let asked = ours
+        .clone()
+        .args(["hook", "claude"])
+        .cwd(&root)
+        .env("XDG_STATE_HOME", &state)
+        .stdin(message);
     let nothing = Program::new("true").cwd(&root);
     let (mut own, mut others) = (Vec::new(), Vec::new());
-    // The first turn fills the caches and does not count.
+    // The first turn fills caches and does not count.
     for turn in 0..=turns {
         let pair = (timed(&asked, stop)?, timed(&nothing, stop)?);
         if turn > 0 {

@@ -1,4 +1,5 @@
-//! What the guards cost: tokens are counted and credentials looked for in context files, beside reading the files alone.
+//! The cost of the guards: counting tokens and finding credentials in context files, compared with
+//! reading the files.
 
 use std::fs;
 use std::hint::black_box;
@@ -10,9 +11,9 @@ use anyhow::{Context, Result};
 use super::{Measure, median_ms};
 use crate::guard;
 
-/// Each a little under what may be sent.
+/// Each is a little below the limit.
 const FILE_BYTES: usize = 90_000;
-/// Code as people write it, so that neither part has it too easy.
+/// Realistic code, so that neither part is too easy.
 const LINES: &str = "    def total(self, prices: list[int], discount: float = 0.0) -> int:\n        \"\"\"What is to be paid.\"\"\"\n        \
                      return round(sum(prices) * (1 - discount))\n\nVERSION = \"1.24.0-rc.3\"  # 2026-01-02 0x7f3a\n";
 
@@ -42,6 +43,9 @@ pub(super) fn measure(folder: &Path, bytes: usize, turns: usize) -> Result<Measu
     let median = median_ms(guarded);
     #[expect(clippy::cast_precision_loss, reason = "a size of a few megabytes")]
     let rate = (count * text.len()) as f64 / 1e3 / median;
-    let measure = Measure { megabytes_per_second: Some(rate), ..Measure::new("guards on 10 MB of context", median) };
+    let measure = Measure {
+        megabytes_per_second: Some(rate),
+        ..Measure::new("guards on 10 MB of context", median)
+    };
     Ok(measure.against("reading the files", median_ms(read)))
 }

@@ -1,4 +1,5 @@
-//! The projects that verdicts are measured on: an old suite that takes its time, a RED and a GREEN, in each language.
+//! Projects for measuring verdicts: an old suite that takes some time, a RED and a GREEN, in each
+//! language.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -8,21 +9,21 @@ use super::python;
 use crate::config::Environment;
 use crate::process::Program;
 
-/// Tests of the old suite, each of which takes its share of the time.
+/// The number of tests in the old suite. Each takes its share of the time.
 const TESTS: u32 = 10;
 
-/// A project, and what is needed to try it.
+/// A project, and what it needs.
 pub(super) struct Kata {
     pub(super) name: &'static str,
-    /// What the repository starts from; the old suite is added.
+    /// The files of the start. The old suite is added.
     pub(super) files: &'static [(&'static str, &'static str)],
-    /// Where the old suite is, and what is in it when it takes so many milliseconds.
+    /// The path of the old suite, and its text for a duration in milliseconds.
     pub(super) old: (&'static str, fn(u32) -> String),
     pub(super) test: (&'static str, &'static str),
     pub(super) code: (&'static str, &'static str),
-    /// One bare run; `None` where it is not installed.
+    /// One plain run. `None` if the runner is not installed.
     pub(super) bare: fn(&Environment, &Path) -> Option<Program>,
-    /// A folder of packages to be linked to.
+    /// A folder of packages to link.
     pub(super) packages: fn() -> Option<PathBuf>,
 }
 
@@ -35,7 +36,9 @@ pub(super) const KATAS: &[Kata] = &[
             ("conftest.py", ""),
         ],
         old: ("tests/test_old.py", |milliseconds| {
-            let test = |number| format!("def test_{number}():\n    time.sleep({})\n", seconds(milliseconds / TESTS));
+            let test = |number| {
+                format!("def test_{number}():\n    time.sleep({})\n", seconds(milliseconds / TESTS))
+            };
             numbered("import time\n\n\n", test)
         }),
         test: (
@@ -59,12 +62,17 @@ pub(super) const KATAS: &[Kata] = &[
                  \"scripts\": {\"test\": \"vitest run\"}}\n",
             ),
             (".gitignore", "node_modules\n"),
-            ("roman.js", "export function toRoman(n) {\n  throw new Error(\"not implemented\");\n}\n"),
+            (
+                "roman.js",
+                "export function toRoman(n) {\n  throw new Error(\"not implemented\");\n}\n",
+            ),
         ],
         old: ("tests/old.test.js", |milliseconds| {
             let test = |number| {
                 let share = milliseconds / TESTS;
-                format!("test(\"number {number}\", () => new Promise((done) => setTimeout(done, {share})), 60000);\n")
+                format!(
+                    "test(\"number {number}\", () => new Promise((done) => setTimeout(done, {share})), 60000);\n"
+                )
             };
             numbered("import { test } from \"vitest\";\n\n", test)
         }),
@@ -85,9 +93,9 @@ pub(super) const KATAS: &[Kata] = &[
         },
         packages: || {
             let here = std::env::current_dir().ok()?;
-            let places = here
-                .ancestors()
-                .flat_map(|folder| [folder.join("node_modules"), folder.join(".tools/node/node_modules")]);
+            let places = here.ancestors().flat_map(|folder| {
+                [folder.join("node_modules"), folder.join(".tools/node/node_modules")]
+            });
             places.into_iter().find(|place| place.join("vitest").is_dir())
         },
     },
@@ -100,7 +108,9 @@ pub(super) const KATAS: &[Kata] = &[
         old: ("old_test.go", |milliseconds| {
             let test = |number| {
                 let share = milliseconds / TESTS;
-                format!("func Test{number}(t *testing.T) {{\n\ttime.Sleep({share} * time.Millisecond)\n}}\n")
+                format!(
+                    "func Test{number}(t *testing.T) {{\n\ttime.Sleep({share} * time.Millisecond)\n}}\n"
+                )
             };
             numbered("package kata\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\n", test)
         }),
@@ -116,27 +126,37 @@ pub(super) const KATAS: &[Kata] = &[
              n -= value\n\t\t}\n\t}\n\treturn out\n}\n",
         ),
         bare: |environment, _| {
-            environment.has_program("go").then(|| Program::new("go").args(["test", "-count=1", "./..."]))
+            environment
+                .has_program("go")
+                .then(|| Program::new("go").args(["test", "-count=1", "./..."]))
         },
         packages: || None,
     },
     Kata {
         name: "cargo",
         files: &[
-            ("Cargo.toml", "[package]\nname = \"kata\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n"),
+            (
+                "Cargo.toml",
+                "[package]\nname = \"kata\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n",
+            ),
             (".gitignore", "/target\n/Cargo.lock\n"),
             ("src/lib.rs", "pub fn to_roman(_n: u32) -> String {\n    String::new()\n}\n"),
         ],
         old: ("tests/old.rs", |milliseconds| {
-            // They run side by side.
-            let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1));
+            // They run in parallel.
+            let cores = thread::available_parallelism()
+                .map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(1));
             let share = milliseconds / TESTS.div_ceil(cores);
             numbered("", |number| {
-                let sleep = format!("std::thread::sleep(std::time::Duration::from_millis({share}));");
+                let sleep =
+                    format!("std::thread::sleep(std::time::Duration::from_millis({share}));");
                 format!("#[test]\nfn number_{number}() {{\n    {sleep}\n}}\n")
             })
         }),
-        test: ("tests/roman.rs", "#[test]\nfn four() {\n    assert_eq!(kata::to_roman(4), \"IV\");\n}\n"),
+        test: (
+            "tests/roman.rs",
+            "#[test]\nfn four() {\n    assert_eq!(kata::to_roman(4), \"IV\");\n}\n",
+        ),
         code: (
             "src/lib.rs",
             "pub fn to_roman(mut n: u32) -> String {\n    let mut out = String::new();\n    \

@@ -1,5 +1,6 @@
-//! `redgreen bench models`: small tasks with a model of one's own, from the request to a finished run, so that people can
-//! choose a model. Each task has checks that the model never sees: finished and right are told apart.
+//! `redgreen bench models`: small tasks with your own model, from the request to a finished run, to
+//! help you choose a model. Each task has checks that the model never sees, so "finished" and
+//! "right" are separate results.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,16 +17,16 @@ use crate::failure::{Code, Failure};
 use crate::git::Git;
 use crate::process::{Limits, Program, Stop};
 
-/// For one task: a model on a small machine writes a few words a second.
+/// For one task: on a small machine, a model writes a few words per second.
 const LIMITS: Limits = Limits { wall: Duration::from_secs(3600), output_bytes_max: 16 << 20 };
 const CASSETTE: &str = "kata.jsonl";
 
-/// What to play, and with whom.
+/// The tasks and the model.
 #[derive(Clone, Debug)]
 pub struct Wish {
     pub server: String,
     pub model: Option<String>,
-    /// All of them where none is named.
+    /// Empty means all.
     pub katas: Vec<String>,
     pub record: Option<PathBuf>,
 }
@@ -38,17 +39,17 @@ pub struct Models {
     pub katas: Vec<Played>,
 }
 
-/// How one task went.
+/// The result of one task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Played {
     pub name: &'static str,
-    /// The run came to its end, and every step was accepted.
+    /// The run finished, and every step was accepted.
     pub finished: bool,
-    /// By checks that the model did not see; `None` for a run that did not finish.
+    /// According to checks that the model did not see. `None` for a run that did not finish.
     pub right: Option<bool>,
     pub cycles: u64,
-    /// Turns of the roles that write: tries that were refused are among them.
+    /// Turns that write tests or code, including refused attempts.
     pub turns: u64,
     pub requests: u64,
     pub tokens: u64,
@@ -57,12 +58,12 @@ pub struct Played {
     pub trouble: Option<String>,
 }
 
-/// A task and how to see whether it was done.
+/// A task and its checks.
 struct Kata {
     name: &'static str,
     request: &'static str,
     function: &'static str,
-    /// Expressions that have to hold.
+    /// Expressions that must be true.
     checks: &'static [&'static str],
 }
 
@@ -71,7 +72,13 @@ const KATAS: &[Kata] = &[
         name: "is_leap",
         request: "is_leap(year) says whether a year is a leap year of the Gregorian calendar",
         function: "is_leap",
-        checks: &["not is_leap(1900)", "is_leap(2000)", "not is_leap(2023)", "is_leap(2024)", "not is_leap(2100)"],
+        checks: &[
+            "not is_leap(1900)",
+            "is_leap(2000)",
+            "not is_leap(2023)",
+            "is_leap(2024)",
+            "not is_leap(2100)",
+        ],
     },
     Kata {
         name: "fizzbuzz",
@@ -112,7 +119,11 @@ const KATAS: &[Kata] = &[
         name: "is_anagram",
         request: "is_anagram(a, b) says whether two words have the same letters, whatever their case",
         function: "is_anagram",
-        checks: &["is_anagram('Listen', 'silent')", "not is_anagram('aab', 'abb')", "not is_anagram('a', 'aa')"],
+        checks: &[
+            "is_anagram('Listen', 'silent')",
+            "not is_anagram('aab', 'abb')",
+            "not is_anagram('a', 'aa')",
+        ],
     },
     Kata {
         name: "run_length",
@@ -127,7 +138,11 @@ const KATAS: &[Kata] = &[
                   keeps everything else: caesar(\"abc\", 1) == \"bcd\", caesar(\"xyz\", 3) == \"abc\", caesar(\"a b!\", 2) \
                   == \"c d!\"",
         function: "caesar",
-        checks: &["caesar('hello, z!', 1) == 'ifmmp, a!'", "caesar('abc', 26) == 'abc'", "caesar('Abc', 1) == 'Acd'"],
+        checks: &[
+            "caesar('hello, z!', 1) == 'ifmmp, a!'",
+            "caesar('abc', 26) == 'abc'",
+            "caesar('Abc', 1) == 'Acd'",
+        ],
     },
     Kata {
         name: "digit_sum",
@@ -139,7 +154,11 @@ const KATAS: &[Kata] = &[
         name: "is_palindrome",
         request: "is_palindrome(text) says whether a text reads the same backwards, ignoring case, spaces and punctuation",
         function: "is_palindrome",
-        checks: &["is_palindrome('A man, a plan, a canal: Panama!')", "not is_palindrome('ab')", "is_palindrome('')"],
+        checks: &[
+            "is_palindrome('A man, a plan, a canal: Panama!')",
+            "not is_palindrome('ab')",
+            "is_palindrome('')",
+        ],
     },
     Kata {
         name: "median",
@@ -152,23 +171,37 @@ const KATAS: &[Kata] = &[
         name: "to_fahrenheit",
         request: "to_fahrenheit(celsius) converts degrees Celsius to degrees Fahrenheit",
         function: "to_fahrenheit",
-        checks: &["to_fahrenheit(0) == 32", "to_fahrenheit(100) == 212", "to_fahrenheit(-40) == -40"],
+        checks: &[
+            "to_fahrenheit(0) == 32",
+            "to_fahrenheit(100) == 212",
+            "to_fahrenheit(-40) == -40",
+        ],
     },
 ];
 
-/// Plays the tasks one after the other, each in a repository of its own.
-pub fn play(wish: &Wish, environment: &Environment, stop: &Stop, tell: &mut dyn FnMut(&str)) -> Result<Models> {
+/// Plays the tasks one after another, each in its own repository.
+pub fn play(
+    wish: &Wish,
+    environment: &Environment,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Models> {
     let katas = chosen(&wish.katas)?;
     if !has_pytest(environment, stop) {
-        return Err(Failure::environment("the tasks of this bench need pytest, which is not installed")
-            .next("python3 -m pip install pytest")
-            .into());
+        return Err(Failure::environment(
+            "the tasks of this bench need pytest, which is not installed",
+        )
+        .next("python3 -m pip install pytest")
+        .into());
     }
     let model = match &wish.model {
         Some(model) => model.clone(),
         None => first_model(&wish.server)?,
     };
-    let scratch = tempfile::Builder::new().prefix("redgreen-models-").tempdir().context("create a scratch folder")?;
+    let scratch = tempfile::Builder::new()
+        .prefix("redgreen-models-")
+        .tempdir()
+        .context("create a scratch folder")?;
     let folder = scratch.path().canonicalize().context("find the scratch folder")?;
     if let Some(record) = &wish.record {
         fs::create_dir_all(record).with_context(|| format!("create {}", record.display()))?;
@@ -188,7 +221,9 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Kata>> {
     let find = |name: &String| {
         KATAS.iter().find(|kata| kata.name == name).ok_or_else(|| {
             let known = KATAS.iter().map(|kata| kata.name).collect::<Vec<_>>().join(", ");
-            Failure::usage(format!("there is no kata {name:?}")).evidence(format!("katas: {known}")).into()
+            Failure::usage(format!("there is no kata {name:?}"))
+                .evidence(format!("katas: {known}"))
+                .into()
         })
     };
     names.iter().map(find).collect()
@@ -197,14 +232,21 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Kata>> {
 fn first_model(server: &str) -> Result<String> {
     let models = local::models_at(server.trim_end_matches('/'), None);
     models.into_iter().next().ok_or_else(|| {
-        Failure::environment(format!("no model server answers at {server}"))
+        Failure::environment(format!("no model server responds at {server}"))
             .evidence(format!("asked {}/models for its models", server.trim_end_matches('/')))
-            .next("start the server, or correct --server; its address usually ends in /v1")
+            .next("start the server, or fix --server; its address usually ends in /v1")
             .into()
     })
 }
 
-fn one(kata: &Kata, folder: &Path, model: &str, wish: &Wish, environment: &Environment, stop: &Stop) -> Result<Played> {
+fn one(
+    kata: &Kata,
+    folder: &Path,
+    model: &str,
+    wish: &Wish,
+    environment: &Environment,
+    stop: &Stop,
+) -> Result<Played> {
     let settings = match wish.record {
         Some(_) => format!("backoff = 0.0\n[model]\nrecord = \"{CASSETTE}\"\n"),
         None => "backoff = 0.0\n".to_owned(),
@@ -215,7 +257,7 @@ fn one(kata: &Kata, folder: &Path, model: &str, wish: &Wish, environment: &Envir
         .cwd(&git.root)
         .env("LLAMA_BASE_URL", wish.server.trim_end_matches('/'))
         .env("REDGREEN_WORKTREES", folder.join("worktrees"))
-        // No setting of the user's has a part in it.
+        // Ignores the settings of the user.
         .env("XDG_CONFIG_HOME", folder.join("nothing"))
         .env_remove("REDGREEN_SCRIPT");
     let begun = Instant::now();
@@ -223,14 +265,16 @@ fn one(kata: &Kata, folder: &Path, model: &str, wish: &Wish, environment: &Envir
     let output = run.arg(format!("llamacpp/{model}")).arg(kata.request).output(LIMITS, stop)?;
     let seconds = begun.elapsed().as_secs_f64();
     let status = ours.args(["--json", "status"]).output(LIMITS, stop)?;
-    let status: Value = serde_json::from_str(&status.stdout_text()).context("read the status of a run")?;
+    let status: Value =
+        serde_json::from_str(&status.stdout_text()).context("read the status of a run")?;
     let run = status.pointer("/runs/0").cloned().unwrap_or_default();
     let number = |place: &str| run.pointer(place).and_then(Value::as_u64).unwrap_or_default();
     let finished = output.exit == redgreen_core::report::Exit::Code(Code::Human as i32)
         && run.get("phase").and_then(Value::as_str) == Some("COMPLETE");
     if let (Some(record), Some(cassettes)) = (&wish.record, cassette(&git)) {
         let to = record.join(format!("{}.jsonl", kata.name));
-        fs::copy(&cassettes, &to).with_context(|| format!("copy {} to {}", cassettes.display(), to.display()))?;
+        fs::copy(&cassettes, &to)
+            .with_context(|| format!("copy {} to {}", cassettes.display(), to.display()))?;
     }
     let branch = run.get("branch").and_then(Value::as_str).filter(|_| finished);
     let right = match branch {
@@ -260,16 +304,20 @@ fn cassette(git: &Git) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// How often a model was to write something: its transcripts say.
+/// How often the model had to write something, from its transcripts.
 fn turns(run: &Value) -> u64 {
-    let folder = run.get("folder").and_then(Value::as_str).map(|folder| Path::new(folder).join("transcripts"));
-    let entries = folder.and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+    let folder = run
+        .get("folder")
+        .and_then(Value::as_str)
+        .map(|folder| Path::new(folder).join("transcripts"));
+    let entries =
+        folder.and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten();
     let writes = |name: &str| name.ends_with("-test.md") || name.ends_with("-implementing.md");
     let turns = entries.filter(|entry| entry.file_name().to_str().is_some_and(writes)).count();
     u64::try_from(turns).unwrap_or(u64::MAX)
 }
 
-/// Runs the checks on what the run left, wherever it put the function.
+/// Runs the checks on the result of the run, wherever the function is.
 fn is_right(
     kata: &Kata,
     git: &Git,
@@ -280,7 +328,8 @@ fn is_right(
 ) -> Result<bool> {
     let place = folder.join(format!("{}-checked", kata.name));
     let place_name = place.display().to_string();
-    git.typed(&["worktree", "add", "--quiet", "--detach", &place_name, branch]).output(LIMITS, stop)?;
+    git.typed(&["worktree", "add", "--quiet", "--detach", &place_name, branch])
+        .output(LIMITS, stop)?;
     let find = format!(
         "import importlib, pathlib\nfor path in sorted(pathlib.Path('.').glob('*.py')):\n    if not \
          path.name.startswith('test_'):\n        module = importlib.import_module(path.stem)\n        {name} = \
@@ -288,6 +337,9 @@ fn is_right(
         name = kata.function
     );
     let checks: String = kata.checks.iter().map(|check| format!("assert {check}\n")).collect();
-    let output = python(environment).args(["-c", &format!("{find}{checks}")]).cwd(&place).output(LIMITS, stop)?;
+    let output = python(environment)
+        .args(["-c", &format!("{find}{checks}")])
+        .cwd(&place)
+        .output(LIMITS, stop)?;
     Ok(output.success())
 }

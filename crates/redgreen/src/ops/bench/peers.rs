@@ -1,5 +1,6 @@
-//! The same turn by the coding agents that are installed: read, edit, run the tests, done. Each one is led by the server
-//! of the bench, with a home of its own and no key of the user's, so that nothing is spent and nothing is left.
+//! The same turn with other installed coding agents: read, edit, run the tests, done. The server of
+//! the bench drives each of them, with its own home and none of the user's keys, so that nothing is
+//! spent and nothing is left behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,14 +17,15 @@ use super::{Measure, Memory, median_ms, watched};
 use crate::config::Environment;
 use crate::process::{Limits, Program, Stop};
 
-const TASK: &str = "The test in test_calc.py fails. Change calc.py so that it passes, and run the tests.";
+const TASK: &str =
+    "The test in test_calc.py fails. Change calc.py so that it passes, and run the tests.";
 const DONE: &str = "Done.";
-/// A turn takes seconds; one that does not end is not worth a comparison.
+/// A turn takes seconds. One that does not finish is not compared.
 const LIMITS: Limits = Limits { wall: Duration::from_secs(180), output_bytes_max: 1 << 20 };
-/// Every key the agents are given.
+/// The key for all agents.
 const KEY: &str = "bench";
 
-/// What would lead them to settings and logins of the user's.
+/// Variables that would lead to settings and logins of the user.
 const USERS: &[&str] = &[
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
@@ -34,35 +36,50 @@ const USERS: &[&str] = &[
     "GOOGLE_GENAI_USE_VERTEXAI",
 ];
 
-/// An agent that is compared with.
+/// An agent to compare with.
 struct Peer {
     name: &'static str,
     program: &'static str,
-    /// Its own words for the task.
+    /// Its command line for the task.
     args: fn(&Task) -> Vec<String>,
-    /// What the model has it do, one answer a request.
+    /// The actions of the model, one answer per request.
     answers: fn(&Task) -> Vec<Answer>,
 }
 
-/// What an agent has to know of the task.
+/// The task, as an agent needs it.
 struct Task {
     root: PathBuf,
-    /// Runs the tests.
+    /// The command that runs the tests.
     tests: String,
     url: String,
 }
 
 const PEERS: &[Peer] = &[
-    Peer { name: "claude -p", program: "claude", args: |_| claude(&[]), answers: with_claudes_tools },
-    Peer { name: "claude -p --bare", program: "claude", args: |_| claude(&["--bare"]), answers: with_claudes_tools },
+    Peer {
+        name: "claude -p",
+        program: "claude",
+        args: |_| claude(&[]),
+        answers: with_claudes_tools,
+    },
+    Peer {
+        name: "claude -p --bare",
+        program: "claude",
+        args: |_| claude(&["--bare"]),
+        answers: with_claudes_tools,
+    },
     Peer { name: "codex exec", program: "codex", args: codex, answers: with_a_shell },
     Peer { name: "gemini -p", program: "gemini", args: |_| gemini(), answers: with_geminis_tools },
-    Peer { name: "opencode run", program: "opencode", args: |_| opencode(), answers: with_opencodes_tools },
+    Peer {
+        name: "opencode run",
+        program: "opencode",
+        args: |_| opencode(),
+        answers: with_opencodes_tools,
+    },
     Peer { name: "mini-swe-agent", program: "mini-swe-agent", args: mini, answers: with_bash },
     Peer { name: "aider", program: "aider", args: aider, answers: in_words },
 ];
 
-/// Each peer that is installed; one that does not get it done is told, and left out.
+/// Each installed peer. One that fails is reported and left out.
 pub(super) fn measures(
     folder: &Path,
     turns: usize,
@@ -71,7 +88,10 @@ pub(super) fn measures(
     stop: &Stop,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<Measure>> {
-    let python = environment.virtual_env.as_ref().map_or(PathBuf::from("python3"), |venv| venv.join("bin/python"));
+    let python = environment
+        .virtual_env
+        .as_ref()
+        .map_or(PathBuf::from("python3"), |venv| venv.join("bin/python"));
     let mut measures = Vec::new();
     for peer in PEERS.iter().filter(|peer| environment.has_program(peer.program)) {
         tell(&format!("the same by {}", peer.name));
@@ -82,24 +102,31 @@ pub(super) fn measures(
         let server = Server::start(move |asked| {
             let due = match asked.has_tools() {
                 true => asked.answers(),
-                // An agent that has none, and shows the model a conversation as an example.
+                // An agent without tools, which shows the model an example conversation.
                 false if answers.len() == 1 => 0,
-                // A title is asked for, or something else that is beside the task.
+                // A request for a title, or something else outside the task.
                 false => usize::MAX,
             };
             answers.get(due).cloned().unwrap_or_else(|| Answer::say(DONE))
         })?;
         task.url.clone_from(&server.url);
         let (mut walls, mut memory, mut counted) = (Vec::new(), None, None);
-        // The first turn fills the caches and does not count.
+        // The first turn fills caches and does not count.
         for turn in 0..=turns {
             let files = [("test_calc.py", TEST), ("calc.py", WRONG)];
             write(&task.root, &files.map(|(path, text)| (path.to_owned(), text.to_owned())))?;
             server.take();
-            let (output, peak) = watched(&program(peer, &task, &root)?, LIMITS, Memory::OfGroup, stop)?;
-            let code = fs::read_to_string(task.root.join("calc.py")).context("read what a peer left")?;
+            let (output, peak) =
+                watched(&program(peer, &task, &root)?, LIMITS, Memory::OfGroup, stop)?;
+            let code =
+                fs::read_to_string(task.root.join("calc.py")).context("read what a peer left")?;
             if code != RIGHT {
-                tell(&format!("{} did not get it done: {} {}", peer.name, output.exit, output.stderr_text().trim()));
+                tell(&format!(
+                    "{} did not get it done: {} {}",
+                    peer.name,
+                    output.exit,
+                    output.stderr_text().trim()
+                ));
                 counted = None;
                 break;
             }
@@ -123,7 +150,7 @@ pub(super) fn measures(
     Ok(measures)
 }
 
-/// The agent with the task, in surroundings of its own.
+/// The agent with the task, in its own environment.
 fn program(peer: &Peer, task: &Task, root: &Path) -> Result<Program> {
     let own = |name: &str| {
         let folder = root.join(name);
@@ -131,10 +158,13 @@ fn program(peer: &Peer, task: &Task, root: &Path) -> Result<Program> {
         Ok::<_, anyhow::Error>(folder)
     };
     let program = Program::new(peer.program).args((peer.args)(task)).cwd(&task.root);
-    // What it takes for granted is asked for at its first start.
+    // Settings that it would otherwise ask for at its first start.
     let gemini = json!({ "security": { "auth": { "selectedType": "gemini-api-key" } } });
     write(&own("home")?, &[(".gemini/settings.json".to_owned(), gemini.to_string())])?;
-    let program = program.env("HOME", own("home")?).env("TMPDIR", own("tmp")?).env("CODEX_HOME", own("codex")?);
+    let program = program
+        .env("HOME", own("home")?)
+        .env("TMPDIR", own("tmp")?)
+        .env("CODEX_HOME", own("codex")?);
     let openai = format!("{}/v1", task.url);
     let options = json!({ "baseURL": openai, "apiKey": KEY });
     let provider = json!({ "npm": "@ai-sdk/openai-compatible", "options": options, "models": { "bench": {} } });
@@ -154,7 +184,7 @@ fn program(peer: &Peer, task: &Task, root: &Path) -> Result<Program> {
         ("DISABLE_AUTOUPDATER", "1"),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("CLAUDE_CODE_MAX_RETRIES", "1"),
-        // Otherwise prices are looked for on the network first.
+        // Otherwise it looks for prices on the network first.
         ("LITELLM_LOCAL_MODEL_COST_MAP", "True"),
     ];
     let program = USERS.iter().fold(program, |program, name| program.env_remove(*name));
@@ -166,8 +196,15 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
 }
 
 fn claude(more: &[&str]) -> Vec<String> {
-    let mut all =
-        words(["-p", TASK, "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"]);
+    let mut all = words([
+        "-p",
+        TASK,
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--permission-mode",
+        "acceptEdits",
+    ]);
     all.extend(words(["--allowedTools", "Bash"]));
     all.extend(more.iter().map(|word| (*word).to_owned()));
     all
@@ -179,18 +216,23 @@ fn codex(task: &Task) -> Vec<String> {
         task.url
     );
     let mut all = words(["exec", "--json", "--skip-git-repo-check", "-s", "workspace-write"]);
-    for setting in
-        ["model=\"bench\"", "model_provider=\"bench\"", &provider, "analytics.enabled=false", "features.plugins=false"]
-    {
+    for setting in [
+        "model=\"bench\"",
+        "model_provider=\"bench\"",
+        &provider,
+        "analytics.enabled=false",
+        "features.plugins=false",
+    ] {
         all.extend(words(["-c", setting]));
     }
     all.push(TASK.to_owned());
     all
 }
 
-/// With a model of its maker's named, it does not ask another one which to take.
+/// With a model of its vendor, it does not ask another one which to use.
 fn gemini() -> Vec<String> {
-    let mut all = words(["-p", TASK, "-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"]);
+    let mut all =
+        words(["-p", TASK, "-o", "stream-json", "--approval-mode", "yolo", "--skip-trust"]);
     all.extend(words(["-m", "gemini-2.5-pro"]));
     all
 }
@@ -204,10 +246,21 @@ fn mini(task: &Task) -> Vec<String> {
     words(["-m", "openai/bench", "-t", TASK, "-y", "--exit-immediately", "-o", &trajectory])
 }
 
-/// It is given both files: it has no tools to read them with.
+/// It gets both files, because it has no tools to read them.
 fn aider(task: &Task) -> Vec<String> {
-    let mut all = words(["--model", "openai/bench", "--yes-always", "--no-check-update", "--analytics-disable"]);
-    all.extend(words(["--no-show-model-warnings", "--no-show-release-notes", "--no-pretty", "--no-fancy-input"]));
+    let mut all = words([
+        "--model",
+        "openai/bench",
+        "--yes-always",
+        "--no-check-update",
+        "--analytics-disable",
+    ]);
+    all.extend(words([
+        "--no-show-model-warnings",
+        "--no-show-release-notes",
+        "--no-pretty",
+        "--no-fancy-input",
+    ]));
     all.extend(words([
         "--no-git",
         "--no-gitignore",
@@ -223,7 +276,8 @@ fn aider(task: &Task) -> Vec<String> {
 
 fn with_claudes_tools(task: &Task) -> Vec<Answer> {
     let path = task.root.join("calc.py").display().to_string();
-    let edit = json!({ "file_path": path, "old_string": "return a - b", "new_string": "return a + b" });
+    let edit =
+        json!({ "file_path": path, "old_string": "return a - b", "new_string": "return a + b" });
     vec![
         Answer::call("Read", json!({ "file_path": path })),
         Answer::call("Edit", edit),
@@ -239,14 +293,18 @@ fn with_geminis_tools(task: &Task) -> Vec<Answer> {
     vec![
         Answer::call("read_file", json!({ "file_path": path })),
         Answer::call("replace", edit),
-        Answer::call("run_shell_command", json!({ "command": task.tests, "description": "Run the tests" })),
+        Answer::call(
+            "run_shell_command",
+            json!({ "command": task.tests, "description": "Run the tests" }),
+        ),
         Answer::say(DONE),
     ]
 }
 
 fn with_opencodes_tools(task: &Task) -> Vec<Answer> {
     let path = task.root.join("calc.py").display().to_string();
-    let edit = json!({ "filePath": path, "oldString": "return a - b", "newString": "return a + b" });
+    let edit =
+        json!({ "filePath": path, "oldString": "return a - b", "newString": "return a + b" });
     vec![
         Answer::call("read", json!({ "filePath": path })),
         Answer::call("edit", edit),
@@ -259,11 +317,12 @@ const READ: &str = "cat calc.py";
 const EDIT: &str = "sed -i 's/a - b/a + b/' calc.py";
 
 fn with_a_shell(task: &Task) -> Vec<Answer> {
-    let calls = [READ, EDIT, &task.tests].map(|command| Answer::call("exec_command", json!({ "cmd": command })));
+    let calls = [READ, EDIT, &task.tests]
+        .map(|command| Answer::call("exec_command", json!({ "cmd": command })));
     calls.into_iter().chain([Answer::say(DONE)]).collect()
 }
 
-/// It is done when a command of its says so.
+/// It ends when one of its commands says so.
 fn with_bash(task: &Task) -> Vec<Answer> {
     let commands = [READ, EDIT, &task.tests, "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"];
     commands.map(|command| Answer::call("bash", json!({ "command": command }))).to_vec()

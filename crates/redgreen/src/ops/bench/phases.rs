@@ -1,4 +1,4 @@
-//! redgreen's own time per phase: a run of three cycles, without what the agent and the tests took.
+//! redgreen's own time per phase: a run of three cycles, without the agent and the tests.
 
 use std::fs;
 use std::path::Path;
@@ -19,16 +19,19 @@ use crate::process::{Program, Stop};
 
 /// The project the run starts from.
 const FILES: [(&str, &str); 4] = [
-    ("Cargo.toml", "[package]\nname = \"kata\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n"),
+    (
+        "Cargo.toml",
+        "[package]\nname = \"kata\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n",
+    ),
     (".gitignore", "/target\n/Cargo.lock\n"),
     ("src/lib.rs", "//! A calculator.\n"),
     ("tests/stands.rs", "#[test]\nfn stands() {}\n"),
 ];
 const SCRIPT: &str = include_str!("../../../bench/kata.toml");
-/// The steps whose share is shown; the others of an accepted phase take next to nothing.
+/// The steps to show. The others of an accepted phase take almost no time.
 const STEPS: [&str; 4] = ["ask", "judge", "commit", "note"];
 
-/// The run, when each line of its journal was written, and what others took meanwhile.
+/// The run, the time of each journal line, and the time of other programs in between.
 pub(super) struct Developed {
     pub(super) project: Project,
     pub(super) stopped: Stopped,
@@ -37,46 +40,60 @@ pub(super) struct Developed {
     status: Vec<Duration>,
 }
 
-/// A line of the journal; between its two times the clock stood still for us.
+/// A line of the journal. Time between its two timestamps does not count.
 struct Moment {
     at: Instant,
     left: Instant,
     line: Line,
 }
 
-/// One step of a phase, without what others took in it.
+/// One step of a phase, without the time of others.
 struct Step {
     name: String,
     own: Duration,
 }
 
-/// Develops the kata and approves it. After each phase the programs it is compared with have their turn.
+/// Develops the kata and approves it. The compared programs run after each phase.
 pub(super) fn develop(folder: &Path, environment: &Environment, stop: &Stop) -> Result<Developed> {
     let script = folder.join("kata.toml");
     fs::write(&script, SCRIPT).with_context(|| format!("write {}", script.display()))?;
     let root = folder.join("kata");
     let git = Git::create_scratch(&root, &FILES, "chore: an empty kata")?;
-    let environment =
-        Environment { worktrees: Some(folder.join("worktrees")), kill_at: None, script: None, ..environment.clone() };
+    let environment = Environment {
+        worktrees: Some(folder.join("worktrees")),
+        kill_at: None,
+        script: None,
+        ..environment.clone()
+    };
     let project = super::super::open(&root, environment, stop)?;
     let agents = Choice { script: Some(script), ..Choice::default() };
-    let request = run::Request { wish: Wish::Request("a calculator".to_owned()), agents, ..run::Request::default() };
+    let request = run::Request {
+        wish: Wish::Request("a calculator".to_owned()),
+        agents,
+        ..run::Request::default()
+    };
     let bare = Program::new("cargo").args(["test", "--workspace", "--no-fail-fast"]).cwd(&root);
     let bare = bare.env("CARGO_TARGET_DIR", folder.join("bare"));
     let status = git.typed(&["status"]);
-    // The first time builds.
+    // The first run builds.
     timed(&bare, stop)?;
     let (mut moments, mut taken) = (Vec::new(), Vec::new());
     let stopped = run::run(&project, &request, &mut |sight| {
         let Sight::Line(line, _) = sight else { return };
         let at = Instant::now();
-        if matches!(&line.body, Body::Event(event) if matches!(event.as_ref(), Event::Noted { .. })) {
+        if matches!(&line.body, Body::Event(event) if matches!(event.as_ref(), Event::Noted { .. }))
+        {
             taken.push(timed(&bare, stop).and_then(|tests| Ok((tests, timed(&status, stop)?))));
         }
         moments.push(Moment { at, left: Instant::now(), line: line.clone() });
     })?;
-    ensure!(stopped.outcome == Outcome::Waiting, "the run of the bench ended as {:?}", stopped.outcome);
-    let stopped = decide::approve(&project, Some(&stopped.folder.id), Commits::Merged, &mut |_| {})?;
+    ensure!(
+        stopped.outcome == Outcome::Waiting,
+        "the run of the bench ended as {:?}",
+        stopped.outcome
+    );
+    let stopped =
+        decide::approve(&project, Some(&stopped.folder.id), Commits::Merged, &mut |_| {})?;
     let (tests, status) = taken.into_iter().collect::<Result<Vec<_>>>()?.into_iter().unzip();
     Ok(Developed { project, stopped, moments, tests, status })
 }
@@ -85,7 +102,9 @@ impl Developed {
     pub(super) fn measures(&self) -> Result<Vec<Measure>> {
         let (tests, status) = (median_ms(self.tests.clone()), median_ms(self.status.clone()));
         let compared = |name: &str, own: f64| {
-            Measure::new(name, own).against("one bare cargo test", tests).against("git status", status)
+            Measure::new(name, own)
+                .against("one bare cargo test", tests)
+                .against("git status", status)
         };
         let (phases, steps) = self.own_times()?;
         let mut measures = vec![compared("a phase, own time", median_ms(phases))];
@@ -96,7 +115,7 @@ impl Developed {
         Ok(measures)
     }
 
-    /// Our own time of each phase, from the agent's turn to the note; and of each step.
+    /// Our own time in each phase, from the agent's turn to the note, and in each step.
     fn own_times(&self) -> Result<(Vec<Duration>, Vec<Step>)> {
         let (mut phases, mut steps) = (Vec::new(), Vec::new());
         let mut step_began: Option<(Instant, &str)> = None;
@@ -120,7 +139,7 @@ impl Developed {
                     }
                     if let (Event::Noted { .. }, Some(since)) = (event.as_ref(), phase_began) {
                         phases.push(at.duration_since(since).saturating_sub(others));
-                        // What follows, up to the next note, is the next phase's.
+                        // Everything up to the next note belongs to the next phase.
                         phase_began = Some(*left);
                         others = Duration::ZERO;
                     }
@@ -130,10 +149,12 @@ impl Developed {
         Ok((phases, steps))
     }
 
-    /// What the agent and the tests took of the time before an event.
+    /// The time of the agent and the tests before an event.
     fn outside(&self, event: &Event) -> Result<Duration> {
         match event {
-            Event::Turned { took_ms, .. } | Event::Linted { took_ms, .. } => Ok(Duration::from_millis(*took_ms)),
+            Event::Turned { took_ms, .. } | Event::Linted { took_ms, .. } => {
+                Ok(Duration::from_millis(*took_ms))
+            }
             Event::Judged { report: Some(kept), .. } | Event::Measured { report: kept, .. } => {
                 Ok(Duration::from_millis(kept.tests_ms))
             }

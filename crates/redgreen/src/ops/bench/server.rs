@@ -1,5 +1,6 @@
-//! A model on loopback, for the bench: it answers at once what it is told to, in the wire format it is asked in, and
-//! counts. It remembers nothing: which answer is due follows from the request, so that any number may ask at once.
+//! A model on loopback for the bench. It answers at once, in the wire format of the request, and
+//! counts. It has no state: the answer follows from the request, so that many clients can use it in
+//! parallel.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -16,7 +17,7 @@ const BODY_BYTES_MAX: usize = 16 << 20;
 const IDLE: Duration = Duration::from_secs(600);
 
 pub(super) struct Server {
-    /// Without a path; the formats of OpenAI want `/v1` behind it.
+    /// Without a path. The OpenAI formats need `/v1` after it.
     pub(super) url: String,
     tally: Arc<Tally>,
     over: Arc<AtomicBool>,
@@ -29,21 +30,21 @@ struct Tally {
     busy_us: AtomicU64,
 }
 
-/// What was asked for since somebody looked last.
+/// The requests since the last call of `take`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Counted {
+pub(super) struct Counts {
     pub(super) requests: u64,
     pub(super) bytes: u64,
-    /// What the server took to answer.
+    /// The time the server needed.
     pub(super) busy: Duration,
 }
 
 /// A request.
-pub(super) struct Asked {
+pub(super) struct ModelRequest {
     pub(super) body: Value,
 }
 
-/// Words, and calls of tools with their input.
+/// Text, and tool calls with their input.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answer {
     pub(super) text: String,
@@ -65,16 +66,20 @@ impl Answer {
     }
 }
 
-impl Asked {
-    /// How many answers the conversation holds already.
+impl ModelRequest {
+    /// The number of answers in the conversation.
     pub(super) fn answers(&self) -> usize {
         let is_own = |item: &Value| {
             let is = |key: &str, word: &str| item[key] == word;
-            is("role", "assistant") || is("role", "model") || is("type", "function_call") || is("type", "reasoning")
+            is("role", "assistant")
+                || is("role", "model")
+                || is("type", "function_call")
+                || is("type", "reasoning")
         };
-        let items = ["messages", "input", "contents"].iter().find_map(|key| self.body[*key].as_array());
+        let items =
+            ["messages", "input", "contents"].iter().find_map(|key| self.body[*key].as_array());
         let items = items.map(Vec::as_slice).unwrap_or_default();
-        // Several items may make one answer; something of the user's ends it.
+        // Several items may form one answer. An item of the user ends it.
         let before = std::iter::once(false).chain(items.iter().map(is_own));
         items.iter().zip(before).filter(|(item, was_own)| is_own(item) && !was_own).count()
     }
@@ -85,11 +90,14 @@ impl Asked {
 }
 
 impl Server {
-    pub(super) fn start(play: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Result<Self> {
+    pub(super) fn start(
+        play: impl Fn(&ModelRequest) -> Answer + Send + Sync + 'static,
+    ) -> Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").context("listen on loopback")?;
         let url = format!("http://{}", listener.local_addr().context("listen on loopback")?);
         let server = Self { url, tally: Arc::default(), over: Arc::default() };
-        let (tally, over, play) = (Arc::clone(&server.tally), Arc::clone(&server.over), Arc::new(play));
+        let (tally, over, play) =
+            (Arc::clone(&server.tally), Arc::clone(&server.over), Arc::new(play));
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 if over.load(Ordering::SeqCst) {
@@ -102,24 +110,28 @@ impl Server {
         Ok(server)
     }
 
-    /// Begins to count anew.
-    pub(super) fn take(&self) -> Counted {
+    /// Resets the counters.
+    pub(super) fn take(&self) -> Counts {
         let Tally { requests, bytes, busy_us } = self.tally.as_ref();
         let take = |count: &AtomicU64| count.swap(0, Ordering::SeqCst);
-        Counted { requests: take(requests), bytes: take(bytes), busy: Duration::from_micros(take(busy_us)) }
+        Counts {
+            requests: take(requests),
+            bytes: take(bytes),
+            busy: Duration::from_micros(take(busy_us)),
+        }
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
-        // The listener waits for one more connection to see that it is over.
+        // The listener needs one more connection to notice the end.
         TcpStream::connect(self.url.trim_start_matches("http://")).ok();
     }
 }
 
-/// Answers one request; `None` when there will be no other on this connection.
-fn serve(stream: &TcpStream, tally: &Tally, play: &dyn Fn(&Asked) -> Answer) -> Option<()> {
+/// Answers one request. `None` if the connection ends.
+fn serve(stream: &TcpStream, tally: &Tally, play: &dyn Fn(&ModelRequest) -> Answer) -> Option<()> {
     stream.set_nodelay(true).ok()?;
     stream.set_read_timeout(Some(IDLE)).ok()?;
     let mut reader = BufReader::new(stream);
@@ -140,19 +152,25 @@ fn serve(stream: &TcpStream, tally: &Tally, play: &dyn Fn(&Asked) -> Answer) -> 
     let path = first.split(' ').nth(1).and_then(|path| path.split('?').next()).unwrap_or_default();
     let mut out = stream;
     let Some(wire) = wire_of(path) else {
-        // Agents ask for more than answers: which models there are, how long a text is. They can do without.
+        // Agents also ask for the list of models and the length of texts. They work without it.
         let nothing: &[u8] = b"HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 0\r\n\r\n";
         return out.write_all(nothing).ok();
     };
-    let asked = Asked { body: serde_json::from_slice(&body).ok()? };
+    let asked = ModelRequest { body: serde_json::from_slice(&body).ok()? };
     let number = tally.requests.fetch_add(1, Ordering::SeqCst);
     let label = Label { model: asked.body["model"].as_str().unwrap_or_default(), number };
     let streams = asked.body["stream"] == true || path.ends_with(":streamGenerateContent");
     let (kind, said) = words(wire, &play(&asked), label, streams);
-    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", said.len());
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n",
+        said.len()
+    );
     tally.bytes.fetch_add(u64::try_from(size).unwrap_or(u64::MAX), Ordering::SeqCst);
     let sent = out.write_all((head + &said).as_bytes());
-    tally.busy_us.fetch_add(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::SeqCst);
+    tally.busy_us.fetch_add(
+        u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+        Ordering::SeqCst,
+    );
     sent.ok()
 }
 
@@ -167,7 +185,8 @@ fn wire_of(path: &str) -> Option<Wire> {
     ends.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, wire)| wire)
 }
 
-/// What an answer says of itself. No two of a conversation have the same number: some agents take them for one.
+/// The labels of an answer. Each number in a conversation is unique, because some agents use them
+/// as ids.
 #[derive(Clone, Copy)]
 struct Label<'a> {
     model: &'a str,
@@ -177,7 +196,7 @@ struct Label<'a> {
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
-/// An answer in a wire format, and its type: in events, or at once for those who ask that way.
+/// An answer in a wire format, with its content type: streamed, or at once.
 fn words(wire: Wire, answer: &Answer, label: Label<'_>, streams: bool) -> (&'static str, String) {
     match wire {
         Wire::Anthropic => (EVENTS, anthropic(answer, label)),
@@ -209,15 +228,26 @@ fn anthropic(answer: &Answer, Label { model, number }: Label<'_>) -> String {
     };
     let words = usize::from(!answer.text.is_empty());
     if words > 0 {
-        block(0, json!({ "type": "text", "text": "" }), json!({ "type": "text_delta", "text": answer.text }));
+        block(
+            0,
+            json!({ "type": "text", "text": "" }),
+            json!({ "type": "text_delta", "text": answer.text }),
+        );
     }
     for (at, (name, input)) in answer.calls.iter().enumerate() {
         let start = json!({ "type": "tool_use", "id": format!("toolu_{number}_{at}"), "name": name, "input": {} });
-        block(at + words, start, json!({ "type": "input_json_delta", "partial_json": input.to_string() }));
+        block(
+            at + words,
+            start,
+            json!({ "type": "input_json_delta", "partial_json": input.to_string() }),
+        );
     }
     let stop = if answer.calls.is_empty() { "end_turn" } else { "tool_use" };
     let delta = json!({ "stop_reason": stop, "stop_sequence": null });
-    events.extend([("message_delta", json!({ "delta": delta, "usage": usage })), ("message_stop", json!({}))]);
+    events.extend([
+        ("message_delta", json!({ "delta": delta, "usage": usage })),
+        ("message_stop", json!({})),
+    ]);
     named(events)
 }
 
@@ -240,7 +270,10 @@ fn responses(answer: &Answer, Label { model, number }: Label<'_>) -> String {
     let mut events = vec![("response.created", whole("in_progress", &[]))];
     for (at, item) in output.iter().enumerate() {
         let item = json!({ "output_index": at, "item": item });
-        events.extend([("response.output_item.added", item.clone()), ("response.output_item.done", item)]);
+        events.extend([
+            ("response.output_item.added", item.clone()),
+            ("response.output_item.done", item),
+        ]);
     }
     events.push(("response.completed", whole("completed", &output)));
     named(events)
@@ -254,7 +287,11 @@ fn chat(answer: &Answer, Label { model, number }: Label<'_>) -> String {
     };
     let (delta, finish) = chat_message(answer, number);
     let lines = [chunk(delta, Value::Null), chunk(json!({}), finish.into())];
-    lines.iter().map(|line| format!("data: {line}\n\n")).chain(["data: [DONE]\n\n".to_owned()]).collect()
+    lines
+        .iter()
+        .map(|line| format!("data: {line}\n\n"))
+        .chain(["data: [DONE]\n\n".to_owned()])
+        .collect()
 }
 
 fn chat_at_once(answer: &Answer, Label { model, number }: Label<'_>) -> Value {
@@ -268,7 +305,7 @@ fn chat_usage() -> Value {
     json!({ "prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2 })
 }
 
-/// The message, and why it ends.
+/// The message, and why it ended.
 fn chat_message(answer: &Answer, number: u64) -> (Value, &'static str) {
     let calls = answer.calls.iter().enumerate().map(|(at, (name, input))| {
         json!({ "index": at, "id": format!("call_{number}_{at}"), "type": "function",
@@ -277,13 +314,19 @@ fn chat_message(answer: &Answer, number: u64) -> (Value, &'static str) {
     let calls: Vec<Value> = calls.collect();
     match calls.is_empty() {
         true => (json!({ "role": "assistant", "content": answer.text }), "stop"),
-        false => (json!({ "role": "assistant", "content": answer.text, "tool_calls": calls }), "tool_calls"),
+        false => (
+            json!({ "role": "assistant", "content": answer.text, "tool_calls": calls }),
+            "tool_calls",
+        ),
     }
 }
 
 fn gemini(answer: &Answer) -> Value {
     let words = (!answer.text.is_empty()).then(|| json!({ "text": answer.text }));
-    let calls = answer.calls.iter().map(|(name, input)| json!({ "functionCall": { "name": name, "args": input } }));
+    let calls = answer
+        .calls
+        .iter()
+        .map(|(name, input)| json!({ "functionCall": { "name": name, "args": input } }));
     let parts: Vec<Value> = words.into_iter().chain(calls).collect();
     let content = json!({ "role": "model", "parts": parts });
     json!({ "candidates": [{ "content": content, "finishReason": "STOP", "index": 0 }],
@@ -305,7 +348,8 @@ mod tests {
             ("/v1beta/models/m:streamGenerateContent", true, EVENTS, "data: {"),
             ("/v1beta/models/m:generateContent", false, JSON, "{"),
         ] {
-            let said = words(wire_of(path).unwrap(), &answer, Label { model: "m", number: 0 }, streams);
+            let said =
+                words(wire_of(path).unwrap(), &answer, Label { model: "m", number: 0 }, streams);
             assert!(said.0 == kind && said.1.starts_with(begins), "{path}: {said:?}");
             assert!(said.1.contains("Done.") && said.1.contains("bash"), "{path}: {said:?}");
         }
@@ -316,7 +360,10 @@ mod tests {
     fn which_answer_is_due_follows_from_the_request() {
         for (body, due) in [
             (json!({ "messages": [{ "role": "user" }] }), 0),
-            (json!({ "messages": [{ "role": "user" }, { "role": "assistant" }, { "role": "user" }] }), 1),
+            (
+                json!({ "messages": [{ "role": "user" }, { "role": "assistant" }, { "role": "user" }] }),
+                1,
+            ),
             (
                 json!({ "input": [{ "role": "user" }, { "type": "reasoning" }, { "type": "function_call" },
                 { "type": "function_call_output" }, { "role": "assistant" }] }),
@@ -324,7 +371,7 @@ mod tests {
             ),
             (json!({}), 0),
         ] {
-            assert_eq!(Asked { body }.answers(), due);
+            assert_eq!(ModelRequest { body }.answers(), due);
         }
     }
 }

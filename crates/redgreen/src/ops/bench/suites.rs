@@ -1,5 +1,6 @@
-//! redgreen's own share of `redgreen test`: a large suite of tests that do next to nothing, beside the bare runner; of
-//! cargo, where ten thousand of those take half a second, also tests of a millisecond each.
+//! redgreen's own share of `redgreen test`: a large suite of tests that do almost nothing, compared
+//! with the plain runner. For cargo, where ten thousand of them take half a second, also tests of
+//! one millisecond each.
 
 use std::fmt::Write;
 use std::fs;
@@ -12,10 +13,12 @@ use crate::config::Environment;
 use crate::process::{Program, Stop};
 
 const TESTS_PER_FILE: usize = 100;
-/// The work of a small test, for as long as it takes.
-const A_MILLISECOND: &str = "let begun = std::time::Instant::now(); while begun.elapsed().as_micros() < 1000 {}";
+/// The work of a small test.
+const A_MILLISECOND: &str =
+    "let begun = std::time::Instant::now(); while begun.elapsed().as_micros() < 1000 {}";
 
-/// A suite of each kind. Ours and the bare runner have a copy each: they would remove or use what the other cached.
+/// One suite of each kind. redgreen and the plain runner have separate copies, because they would
+/// use or remove each other's caches.
 pub(super) fn measures(
     folder: &Path,
     length: Length,
@@ -33,7 +36,12 @@ pub(super) fn measures(
         let ours = ours.clone().arg("-C").arg(&own).arg("test").cwd(&own);
         let took = took_in_turns(&[ours, bare.cwd(&other)], turns, stop)?;
         if let [own, other] = took.as_slice() {
-            measures.push(Measure::of(format!("test, {tests} of {name}"), *own, "the bare runner", *other));
+            measures.push(Measure::of(
+                format!("test, {tests} of {name}"),
+                *own,
+                "the bare runner",
+                *other,
+            ));
         }
         Ok(())
     };
@@ -55,7 +63,8 @@ fn pytest(tests: usize) -> Vec<(String, String)> {
     let mut files = vec![("pytest.ini".to_owned(), "[pytest]\n".to_owned())];
     for file in 0..tests.div_ceil(TESTS_PER_FILE) {
         let body = (0..TESTS_PER_FILE).fold(String::new(), |mut text, number| {
-            writeln!(text, "def test_{number}():\n    assert {number} + 1 == {}\n", number + 1).ok();
+            writeln!(text, "def test_{number}():\n    assert {number} + 1 == {}\n", number + 1)
+                .ok();
             text
         });
         files.push((format!("test_{file}.py"), body));
@@ -64,7 +73,8 @@ fn pytest(tests: usize) -> Vec<(String, String)> {
 }
 
 fn cargo(tests: usize, work: &str) -> Vec<(String, String)> {
-    let manifest = "[package]\nname = \"many\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n";
+    let manifest =
+        "[package]\nname = \"many\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n";
     let body = (0..tests).fold(String::new(), |mut text, number| {
         writeln!(text, "#[test]\nfn test_{number}() {{{work}}}").ok();
         text

@@ -1,5 +1,5 @@
-//! What a turn of the built-in agent costs: read, edit, run the tests, done. The model is a server on loopback that
-//! answers at once, so that only our own time and the tests' are left.
+//! The cost of a turn of the built-in agent: read, edit, run the tests, done. The model is a server
+//! on loopback that answers at once, so only our own time and that of the tests remain.
 
 use std::path::Path;
 use std::time::Instant;
@@ -23,9 +23,10 @@ use crate::process::{self, Stop};
 
 pub(super) const WRONG: &str = "def add(a, b):\n    return a - b\n";
 pub(super) const RIGHT: &str = "def add(a, b):\n    return a + b\n";
-pub(super) const TEST: &str = "from calc import add\n\n\ndef test_adds():\n    assert add(2, 3) == 5\n";
+pub(super) const TEST: &str =
+    "from calc import add\n\n\ndef test_adds():\n    assert add(2, 3) == 5\n";
 
-/// Our own turn, and the same by every other agent that is installed.
+/// Our own turn, and the same by other installed agents.
 pub(super) fn measures(
     folder: &Path,
     length: Length,
@@ -36,11 +37,19 @@ pub(super) fn measures(
     tell("turns of the built-in agent");
     let root = folder.join("turn");
     let bare = python(environment).args(["-m", "pytest", "-q"]).cwd(&root);
-    write(&root, &[("test_calc.py", TEST), ("calc.py", RIGHT)].map(|(path, text)| (path.to_owned(), text.to_owned())))?;
+    write(
+        &root,
+        &[("test_calc.py", TEST), ("calc.py", RIGHT)]
+            .map(|(path, text)| (path.to_owned(), text.to_owned())),
+    )?;
     let answers = answers();
-    let server = Server::start(move |asked| answers.get(asked.answers()).cloned().unwrap_or_default())?;
-    let model =
-        config::Model { base_url: Some(server.url.clone()), wire: Some(Wire::Anthropic), ..config::Model::default() };
+    let server =
+        Server::start(move |asked| answers.get(asked.answers()).cloned().unwrap_or_default())?;
+    let model = config::Model {
+        base_url: Some(server.url.clone()),
+        wire: Some(Wire::Anthropic),
+        ..config::Model::default()
+    };
     let agent = Agent::BuiltIn(BuiltIn::new(
         "bench",
         &File { model, ..File::default() },
@@ -50,7 +59,7 @@ pub(super) fn measures(
     )?);
     let (mut own, mut tests, mut memory) = (Vec::new(), Vec::new(), None);
     let mut counted = server.take();
-    // The first turn fills the caches and does not count.
+    // The first turn fills caches and does not count.
     for turn in 0..=length.turns() {
         write(&root, &[("calc.py".to_owned(), WRONG.to_owned())])?;
         let started = Instant::now();
@@ -78,14 +87,17 @@ pub(super) fn measures(
     Ok(measures)
 }
 
-/// What the model has the agent do, one answer a request.
+/// The actions of the model, one answer per request.
 fn answers() -> [Answer; 4] {
     let edit = json!({ "file_path": "calc.py", "old_string": "return a - b", "new_string": "return a + b" });
     [
         Answer::call("Read", json!({ "file_path": "calc.py" })),
         Answer::call("Edit", edit),
         Answer::call("RunTests", json!({})),
-        Answer::call("Complete", json!({ "implementation_files": ["calc.py"], "summary": "it adds" })),
+        Answer::call(
+            "Complete",
+            json!({ "implementation_files": ["calc.py"], "summary": "it adds" }),
+        ),
     ]
 }
 
@@ -101,6 +113,7 @@ fn take(agent: &Agent, root: &Path, stop: &Stop) -> Result<()> {
         cycle: 1,
         turn: 0,
         attempt: 1,
+        candidate: None,
         request: "an adder".to_owned(),
         brief: None,
         current: Some(test),
@@ -131,7 +144,11 @@ fn take(agent: &Agent, root: &Path, stop: &Stop) -> Result<()> {
         stop,
         live: &mut |_| {},
     })?;
-    ensure!(matches!(taken.turn, Turn::Done { .. }), "the turn of the bench failed: {}", taken.transcript);
+    ensure!(
+        matches!(taken.turn, Turn::Done { .. }),
+        "the turn of the bench failed: {}",
+        taken.transcript
+    );
     let code = std::fs::read_to_string(root.join("calc.py")).context("read what the turn left")?;
     ensure!(code == RIGHT, "the turn of the bench left {code:?}: {}", taken.transcript);
     Ok(())

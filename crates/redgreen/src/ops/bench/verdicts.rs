@@ -1,5 +1,5 @@
-//! What a GREEN verdict costs, controls included, and what the proof of a whole range does, beside one bare run of the same
-//! suite.
+//! The cost of a GREEN verdict with all experiments, and of the proof of a range, compared with one
+//! plain run of the same suite.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,15 +16,15 @@ use crate::config::Environment;
 use crate::git::Git;
 use crate::process::{Program, Stop, Whose, cpu_time};
 
-/// Whether what was built and seen before is there.
+/// Whether earlier results and builds exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Start {
-    /// RED was judged here: what it showed and built is remembered.
+    /// RED was judged here, and its results and builds are stored.
     Warm,
     Cold,
 }
 
-/// What is asked of redgreen.
+/// The measured command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     Judge,
@@ -46,7 +46,7 @@ impl Verb {
         }
     }
 
-    /// Milliseconds of ours, as the answer says.
+    /// Our own milliseconds, from the answer.
     fn own(self, said: &serde_json::Value) -> f64 {
         let own = match self {
             Self::Judge => &said["ownMs"],
@@ -56,7 +56,7 @@ impl Verb {
     }
 }
 
-/// What is measured: a framework, how long its old suite takes in seconds, how often, from which start.
+/// A measurement: the framework, the seconds of its old suite, the repetitions, and the start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) verb: Verb,
@@ -76,7 +76,8 @@ pub(super) fn measures(
 ) -> Result<Vec<Measure>> {
     let mut measures = Vec::new();
     for plan in &length.verdicts() {
-        for kata in KATAS.iter().filter(|kata| plan.framework.is_none_or(|name| name == kata.name)) {
+        for kata in KATAS.iter().filter(|kata| plan.framework.is_none_or(|name| name == kata.name))
+        {
             let cold = if plan.start == Start::Cold { ", cold" } else { "" };
             let name = format!("{}, {}, {} s{cold}", plan.verb.name(), kata.name, plan.seconds);
             tell(&name);
@@ -90,7 +91,7 @@ pub(super) fn measures(
     Ok(measures)
 }
 
-/// A project with an accepted RED and a GREEN on top, and the two programs that are compared.
+/// A project with an accepted RED and a GREEN, and the two compared programs.
 struct Trial<'a> {
     kata: &'a Kata,
     root: PathBuf,
@@ -99,37 +100,39 @@ struct Trial<'a> {
     bare: Program,
 }
 
-/// One verdict beside one bare run.
+/// One verdict, next to one plain run.
 struct Turn {
     judged: Sample,
     bare: Sample,
-    /// Milliseconds of ours, as the verdict says.
+    /// Our own milliseconds, from the verdict.
     own: f64,
 }
 
 #[derive(Clone, Copy)]
 struct Sample {
     wall: f64,
-    /// Absent where the system does not tell.
+    /// Absent if the system does not report it.
     work: Option<f64>,
 }
 
 impl Trial<'_> {
-    /// Both take turns, and each verdict is held against the bare run next to it: a machine that is busy is so for both.
+    /// Both take turns, and each verdict is compared with the plain run next to it: a busy machine
+    /// affects both.
     fn compare(&self, name: &str, plan: &Plan, stop: &Stop) -> Result<Vec<Measure>> {
         let mut all = Vec::new();
-        // The first bare run fills caches, and does not count.
+        // The first plain run fills caches and does not count.
         sample(&self.bare, stop)?;
         for _ in 0..plan.turns {
             if plan.start == Start::Cold {
                 fs::remove_dir_all(&self.rooms).ok();
             }
-            // As after every edit: what changed is built.
+            // As after every edit: changed code is built.
             let (path, text) = self.kata.code;
             write(&self.root, &[(path.to_owned(), text.to_owned())])?;
             let (bare, _) = sample(&self.bare, stop)?;
             let (judged, said) = sample(&self.judge, stop)?;
-            let said: serde_json::Value = serde_json::from_slice(&said).context("read a verdict")?;
+            let said: serde_json::Value =
+                serde_json::from_slice(&said).context("read a verdict")?;
             all.push(Turn { judged, bare, own: plan.verb.own(&said) });
         }
         Ok(compared(name, &all))
@@ -145,11 +148,17 @@ fn compared(name: &str, all: &[Turn]) -> Vec<Measure> {
     let ratio = of(&|turn| Some(turn.judged.work? / turn.bare.work?));
     let work = (of(&|turn| turn.judged.work), of(&|turn| turn.bare.work));
     measures.extend(paired(format!("{name}: CPU"), work, ratio));
-    measures.extend(of(&|turn| Some(turn.own)).map(|own| Measure::new(format!("{name}: our own time"), own)));
+    measures.extend(
+        of(&|turn| Some(turn.own)).map(|own| Measure::new(format!("{name}: our own time"), own)),
+    );
     measures
 }
 
-fn paired(name: String, (own, bare): (Option<f64>, Option<f64>), ratio: Option<f64>) -> Option<Measure> {
+fn paired(
+    name: String,
+    (own, bare): (Option<f64>, Option<f64>),
+    ratio: Option<f64>,
+) -> Option<Measure> {
     let mut measure = Measure::new(name, own?).against(BARE, bare?);
     if let Some(against) = measure.against.first_mut() {
         against.ratio = ratio?;
@@ -161,7 +170,8 @@ fn sample(program: &Program, stop: &Stop) -> Result<(Sample, Vec<u8>)> {
     let before = cpu_time(Whose::Children);
     let output = program.output(LIMITS, stop)?;
     ensure!(output.success(), "{}: {}", program.line(), output.stderr_text().trim());
-    let work = cpu_time(Whose::Children).zip(before).map(|(after, before)| after.saturating_sub(before));
+    let work =
+        cpu_time(Whose::Children).zip(before).map(|(after, before)| after.saturating_sub(before));
     let ms = |time: Duration| time.as_secs_f64() * 1_000.0;
     Ok((Sample { wall: ms(output.wall), work: work.map(ms) }, output.stdout))
 }
@@ -171,7 +181,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-/// A repository with an old suite, an accepted RED and a GREEN on top; or why there is none.
+/// A repository with an old suite, an accepted RED and a GREEN, or why there is none.
 fn trial<'a>(
     kata: &'a Kata,
     root: &Path,
@@ -181,7 +191,8 @@ fn trial<'a>(
     stop: &Stop,
 ) -> Result<Result<Trial<'a>, String>> {
     let old = (kata.old.1)(plan.seconds * 1000);
-    let files: Vec<(&str, &str)> = kata.files.iter().copied().chain([(kata.old.0, old.as_str())]).collect();
+    let files: Vec<(&str, &str)> =
+        kata.files.iter().copied().chain([(kata.old.0, old.as_str())]).collect();
     let git = Git::create_scratch(root, &files, "base")?;
     if let Some(packages) = (kata.packages)() {
         symlink(&packages, root.join("node_modules")).context("link to the packages")?;
@@ -198,10 +209,18 @@ fn trial<'a>(
             ensure!(output.success(), "git {}: {}", arguments.join(" "), output.stderr_text());
         }
         if phase == "red" {
-            let judged = ours.clone().args(["judge", "red"]).output(LIMITS, stop).context("judge the RED")?;
+            let judged = ours
+                .clone()
+                .args(["judge", "red"])
+                .output(LIMITS, stop)
+                .context("judge the RED")?;
             if !judged.success() {
                 let (said, complaint) = (judged.stdout_text(), judged.stderr_text());
-                return Ok(Err(format!("the RED of the bench was not accepted: {}{}", said.trim(), complaint.trim())));
+                return Ok(Err(format!(
+                    "the RED of the bench was not accepted: {}{}",
+                    said.trim(),
+                    complaint.trim()
+                )));
             }
         }
     }

@@ -1,5 +1,5 @@
-//! The suite once more, as a run starts with it: the last commit, in the clean room. What fails only there is named, with
-//! the setting that would help.
+//! The tests as a run starts with them: the last commit, in the clean room. Lists tests that fail
+//! only there, with the setting that would help.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,11 +14,11 @@ use crate::process::Stop;
 use crate::trial;
 use crate::view;
 
-/// So many tests are named.
+/// The maximum number of tests to list.
 const NAMED_MAX: usize = 20;
 
-/// `outside` is what the tests showed in the checkout. Nothing is found where there is no commit to start from: that was
-/// said already.
+/// `outside` is the result in the checkout. Returns nothing if there is no commit, because another
+/// check reports that.
 pub(super) fn check(
     start: &Path,
     environment: &Environment,
@@ -26,13 +26,14 @@ pub(super) fn check(
     stop: &Stop,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Vec<Check>> {
-    let Ok(project) = ops::open(start, environment.clone(), stop).and_then(ops::with_packages) else {
+    let Ok(project) = ops::open(start, environment.clone(), stop).and_then(ops::with_packages)
+    else {
         return Ok(Vec::new());
     };
     let (git, ground) = (&project.git, project.ground());
     let Ok(head) = git.head() else { return Ok(Vec::new()) };
     if !project.file.worktree.setup.is_empty() {
-        let saw = "not tried: worktree.setup brings what the tests need, and only a run takes these steps";
+        let saw = "not tried: the tests need worktree.setup, which only runs execute";
         return Ok(vec![Check::note("room", "looked at worktree.setup", saw)]);
     }
     tell("running every test in the clean room");
@@ -40,15 +41,23 @@ pub(super) fn check(
     let tree = git.tree_of(&head.commit)?;
     let measured = match unless_stopped(trial::measure(ground, &tree, timeout))? {
         Ok(measured) => measured.report,
-        Err(error) => return Ok(vec![Check::bad("room", "all tests in the clean room", &error, "redgreen doctor")]),
+        Err(error) => {
+            return Ok(vec![Check::bad(
+                "room",
+                "all tests in the clean room",
+                &error,
+                "redgreen doctor",
+            )]);
+        }
     };
     let mut ran = format!("{} in the clean room ({})", measured.command, measured.exit);
     if !git.dirty_count()?.is_clean() {
-        ran.push_str("; it has the last commit, not your uncommitted changes");
+        ran.push_str("; it contains the last commit, not your uncommitted changes");
     }
     let found = trial::explain(ground, &tree, outside, &measured)?;
     let counts = measured.counts();
-    let mut saw = format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
+    let mut saw =
+        format!("{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
     if counts.load_errors > 0 {
         saw.push_str(&format!(", {} not loaded", counts.load_errors));
     }
@@ -67,7 +76,11 @@ pub(super) fn check(
     Ok(vec![if !measured.is_baseline() {
         fix(Check::wrong("room", ran, format!("{saw}\n{}", suite::words(&measured))))
     } else if found.is_empty() {
-        Check::good("room", ran, format!("{saw}; nothing fails that passes in your checkout"))
+        Check::good(
+            "room",
+            ran,
+            format!("{saw}; everything that passes in your checkout passes here"),
+        )
     } else {
         fix(Check::note("room", ran, saw))
     }])

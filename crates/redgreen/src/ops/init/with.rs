@@ -1,5 +1,5 @@
-//! `redgreen init --with`: settings of coding agents, and hooks of git, that have them ask redgreen. First it is worked out
-//! what each file would hold, so that it can be shown; then it is written.
+//! `redgreen init --with`: settings of coding agents, and git hooks, that call redgreen. First
+//! computes the new files, so that they can be shown, then writes them.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -16,12 +16,12 @@ use crate::engine::Project;
 use crate::failure::Failure;
 use crate::foreign;
 
-/// The largest file of settings that is changed.
+/// The largest settings file that is changed.
 const BYTES_MAX: u64 = 4 << 20;
-/// What a hook of git is called that was there before.
+/// The name of an existing git hook.
 const CHAINED: &str = "before-redgreen";
 
-/// Who is to ask redgreen.
+/// The program that will call redgreen.
 #[derive(Clone, Copy, Debug)]
 pub enum With {
     Agent(Host),
@@ -34,23 +34,23 @@ pub enum Way {
     Out,
 }
 
-/// A file and what becomes of it.
+/// A file and its change.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Edit {
-    /// From the root of the checkout, or the full path of one of git's hooks.
+    /// Relative to the root of the checkout, or the full path of a git hook.
     pub path: String,
     #[serde(skip)]
     pub old: Option<String>,
     #[serde(skip)]
     pub new: Option<String>,
     pub diff: String,
-    /// Where the file that was there is kept meanwhile.
+    /// Where the existing file is kept meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chained: Option<PathBuf>,
 }
 
-/// What would change; files that stay as they are left out.
+/// The changes, without files that stay the same.
 pub fn plan(project: &Project, with: With, way: Way) -> Result<Vec<Edit>> {
     let edits = match with {
         With::Agent(host) => settings(&project.git.root, host, way)?,
@@ -68,15 +68,20 @@ fn settings(root: &Path, host: Host, way: Way) -> Result<Vec<Edit>> {
             (Way::Out, Some(old)) => removed(&part, old),
             (Way::Out, None) => Ok(None),
         };
-        let new =
-            new.map_err(|why| Failure::usage(why).next(format!("redgreen init --with {} --print", host.as_str())))?;
+        let new = new.map_err(|why| {
+            Failure::usage(why).next(format!("redgreen init --with {} --print", host.as_str()))
+        })?;
         edits.push(edit(part.path.to_owned(), old, new, None));
     }
     Ok(edits)
 }
 
 fn edit(path: String, old: Option<String>, new: Option<String>, chained: Option<PathBuf>) -> Edit {
-    let diff = install::difference(&path, old.as_deref().unwrap_or_default(), new.as_deref().unwrap_or_default());
+    let diff = install::difference(
+        &path,
+        old.as_deref().unwrap_or_default(),
+        new.as_deref().unwrap_or_default(),
+    );
     Edit { path, old, new, diff, chained }
 }
 
@@ -89,11 +94,16 @@ fn read(path: &Path) -> Result<Option<String>> {
     }
     let bytes = foreign::read(path, BYTES_MAX).with_context(act)?;
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-    let unreadable = || Failure::usage(format!("{} is no plain file of text that could be changed", path.display()));
+    let unreadable = || {
+        Failure::usage(format!(
+            "{} is not a plain text file, so it cannot be changed",
+            path.display()
+        ))
+    };
     Ok(Some(text.ok_or_else(unreadable)?))
 }
 
-/// Git's hooks: what is staged, in milliseconds; what is pushed, by its tests.
+/// Git hooks: staged files, in milliseconds; pushed commits, with their tests.
 const HOOKS: &[(&str, &str)] = &[
     ("pre-commit", concat!(include_str!("../git-hook.sh"), include_str!("../pre-commit.sh"))),
     ("pre-push", concat!(include_str!("../git-hook.sh"), include_str!("../chained-pre-push.sh"))),
@@ -123,7 +133,7 @@ fn hooks(project: &Project, way: Way) -> Result<Vec<Edit>> {
     Ok(edits)
 }
 
-/// Does what was planned.
+/// Performs the planned changes.
 pub fn write(project: &Project, way: Way, edits: &[Edit]) -> Result<()> {
     let root = &project.git.root;
     for edit in edits {
@@ -134,11 +144,15 @@ pub fn write(project: &Project, way: Way, edits: &[Edit]) -> Result<()> {
             continue;
         }
         match &edit.new {
-            Some(text) => drop(foreign::write(root, &edit.path, text.as_bytes()).with_context(act)?),
+            Some(text) => {
+                drop(foreign::write(root, &edit.path, text.as_bytes()).with_context(act)?);
+            }
             None => {
                 fs::remove_file(&path).with_context(act)?;
-                // Folders that were made for it go with it; one that holds something stays.
-                for folder in path.ancestors().skip(1).take_while(|folder| *folder != root.as_path()) {
+                // Also removes folders that were created for it, if they are empty.
+                for folder in
+                    path.ancestors().skip(1).take_while(|folder| *folder != root.as_path())
+                {
                     if fs::remove_dir(folder).is_err() {
                         break;
                     }

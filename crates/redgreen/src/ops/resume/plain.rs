@@ -1,5 +1,5 @@
-//! Going on from a note in the plain form. It says what is done and what comes next, and nothing of the run: what is
-//! missing is taken from the repository, and said.
+//! Continues from a plain note. It contains the progress, but nothing about the run. Missing data
+//! comes from the repository, and redgreen says so.
 
 use anyhow::Result;
 use redgreen_core::brief::Brief;
@@ -14,37 +14,46 @@ use crate::engine::{Engine, Observer, Project, Sight, now};
 use crate::failure::Failure;
 use crate::git::Head;
 use crate::journal::{Journal, RunFolder};
-use crate::ops::run::{check_price, keep_agents, keep_examples, run_branch, target_branch, went_wrong, withheld};
+use crate::ops::run::{
+    check_price, keep_agents, keep_examples, run_branch, target_branch, went_wrong, withheld,
+};
 use crate::ops::{BEGIN, Stopped, kill_at, notes, notify, report, team};
 
-/// The plain note of the commit that is checked out; an error where it cannot be gone on from.
+/// The plain note of the checked-out commit, or an error if it cannot be continued.
 pub(super) fn at_head(project: &Project) -> Result<Option<(Oid, Plain)>> {
     let Head { commit: head, .. } = project.git.head()?;
     let Some(found) = project.git.notes().recent(1, &["HEAD"])?.pop() else { return Ok(None) };
     let Note::Plain(plain) = notes::readable(&found.commit, &found.text)? else { return Ok(None) };
     if found.commit != head {
-        // Commits on top are nobody's phase: going on below them would leave them out, going on above them is a guess.
-        let what = "the newest handoff note is not on the commit that is checked out";
+        // Commits on top belong to no phase: continuing below them would lose them, continuing
+        // above them is a guess.
+        let what = "the newest handoff note is not on the checked-out commit";
         return Err(Failure::usage(what)
             .evidence(format!("{} has it: {} {}", found.commit, found.subject, plain.phase))
             .next(format!("git switch -c <name> {}, then: redgreen resume", short(&found.commit)))
             .into());
     }
     if plain.next() == Phase::Complete {
-        return Err(Failure::usage(format!("the handoff note of {} says that everything is done", short(&head)))
-            .next(BEGIN)
-            .into());
+        return Err(Failure::usage(format!(
+            "the handoff note of {} says that the run is complete",
+            short(&head)
+        ))
+        .next(BEGIN)
+        .into());
     }
     if plain.wishes().is_empty() {
-        return Err(Failure::usage(format!("the handoff note of {} does not say what is to be built", short(&head)))
-            .evidence("it lacks `run`, with the request, and names neither a current nor a pending test")
-            .next(BEGIN)
-            .into());
+        return Err(Failure::usage(format!(
+            "the handoff note of {} does not say what to build",
+            short(&head)
+        ))
+        .evidence("it has no `run` with a request, and no current or pending test")
+        .next(BEGIN)
+        .into());
     }
     Ok(Some((head, *plain)))
 }
 
-/// A new run that goes on where the note says, for the branch that is checked out.
+/// A new run that continues from the note, for the checked-out branch.
 pub(super) fn adopt(
     project: &Project,
     request: &Request,
@@ -53,11 +62,13 @@ pub(super) fn adopt(
 ) -> Result<Stopped> {
     let git = &project.git;
     let Head { branch: Some(target), .. } = git.head()? else {
-        return Err(Failure::environment("HEAD is detached, and the handoff note does not say which branch it is for")
-            .next("git switch -c <name>, then: redgreen resume")
-            .into());
+        return Err(Failure::environment(
+            "HEAD is detached, and the handoff note names no target branch",
+        )
+        .next("git switch -c <name>, then: redgreen resume")
+        .into());
     };
-    let kill_at = kill_at(project)?;
+    let kill_at = kill_at(&project.environment)?;
     let brief = Brief::of(plain.wishes().join("; "));
     let policy = request.limits.over(project.file.policy(&project.environment)?)?;
     let (team, choice, remark) = team(project, &request.agents, None)?;
@@ -66,8 +77,8 @@ pub(super) fn adopt(
     let withheld = withheld(project, request.examples.as_deref(), &commit)?;
     git.identity()?;
     observe(Sight::Remark(&format!(
-        "the handoff note of {} lacks the facts of its run; taken instead: the request from its open tests ({}), the \
-         branch {target}, which is checked out, and a new name",
+        "the handoff note of {} does not describe its run; using its open tests as the request \
+         ({}), the checked-out branch {target}, and a new run id",
         short(&commit),
         brief.request
     )));
@@ -82,7 +93,11 @@ pub(super) fn adopt(
         linters: project.file.linters(&git.root, &project.environment),
         brief,
     };
-    let first = Event::Adopted { head: run.base.clone(), handoff: Box::new(whole(&plain, &run)), run: Box::new(run) };
+    let first = Event::Adopted {
+        head: run.base.clone(),
+        handoff: Box::new(whole(&plain, &run)),
+        run: Box::new(run),
+    };
     keep_agents(&folder, &team, &choice)?;
     keep_examples(&folder, withheld.as_deref())?;
     let (journal, _) = Journal::open(&folder, kill_at)?;
@@ -90,13 +105,13 @@ pub(super) fn adopt(
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
     let stopped = Stopped { outcome, state: engine.state().clone(), folder };
     drop(engine);
-    // It can be rendered again: `redgreen report`.
+    // `redgreen report` can render it again.
     report::keep_summary(project, &stopped).ok();
     notify::waits(project, &stopped, observe);
     Ok(stopped)
 }
 
-/// The open run that stood at a commit, by its journal; a plain note does not name it.
+/// The open run that was at a commit, from its journal. A plain note does not name it.
 pub(in crate::ops) fn run_at(project: &Project, commit: &str) -> Result<Option<RunFolder>> {
     for folder in project.store.open()? {
         let Ok((Some(state), _)) = crate::journal::read(&folder) else { continue };
@@ -107,7 +122,7 @@ pub(in crate::ops) fn run_at(project: &Project, commit: &str) -> Result<Option<R
     Ok(None)
 }
 
-/// The note as this program writes it.
+/// The note in redgreen's own format.
 fn whole(plain: &Plain, run: &Run) -> Handoff {
     let facts = RunFacts {
         id: run.id.clone(),

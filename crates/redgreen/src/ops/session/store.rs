@@ -1,6 +1,6 @@
-//! Where the session of a checkout is kept: in the user's own folder of what programs remember. What an agent does inside the
-//! repository does not reach it there, and a repository that came from somebody else brings no session along. A ref of the
-//! checkout's own keeps the accepted trees, and tells that a session was there when its record is gone.
+//! The storage of a checkout's session: in the user's state folder. An agent in the repository does
+//! not reach it there, and a cloned repository cannot contain a session. A ref of the checkout
+//! keeps the accepted trees, and shows that there was a session if its record is missing.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
@@ -14,33 +14,36 @@ use sha2::{Digest, Sha256};
 use crate::config::Environment;
 use crate::failure::Failure;
 use crate::git::{Git, RefEdit, Swap};
+use crate::journal::Effects;
+use crate::ops::kill_at;
 use crate::runner::Suite;
 use crate::{foreign, private};
 
 const FOLDER: &str = "sessions";
 const RECORD: &str = "session.json";
 const LOCK: &str = "lock";
-/// Keeps the accepted trees; git has one of this name for each checkout.
+/// Keeps the accepted trees. Git has one such ref for each checkout.
 pub const REF: &str = "refs/worktree/redgreen/session";
 
-/// Where the session of a checkout is kept, whether there is one or not.
-#[derive(Clone, Debug)]
+/// The storage of a checkout's session, whether or not there is one.
+#[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
     /// Git's folder of this checkout.
     own_dir: PathBuf,
+    effects: Effects,
 }
 
-/// What is found of a session.
+/// The stored session.
 #[derive(Clone, Debug)]
 pub enum Found {
     Nothing,
     Session(Box<Session>),
-    /// There is a ref and no record: somebody removed it.
+    /// There is a ref but no record: somebody removed it.
     RecordGone,
 }
 
-/// While it lives, nobody else changes the session.
+/// Locks the session while it exists.
 #[derive(Debug)]
 pub struct Held(#[expect(dead_code, reason = "the lock goes with the file")] File);
 
@@ -49,17 +52,18 @@ impl Store {
         Self::at(&git.own_dir()?, environment)
     }
 
-    /// By git's folder of the checkout.
+    /// For git's folder of the checkout.
     pub fn at(own_dir: &Path, environment: &Environment) -> Result<Self> {
         let Some(state) = environment.state.as_ref() else {
-            return Err(Failure::environment("there is no home folder to keep the session in")
+            return Err(Failure::environment("cannot store the session: no home folder")
                 .next("export HOME")
                 .into());
         };
         let mut hash = Sha256::new();
         hash.update(own_dir.as_os_str().as_encoded_bytes());
         let name: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { folder: state.join(FOLDER).join(name), own_dir: own_dir.to_owned() })
+        let effects = Effects::new(kill_at(environment)?);
+        Ok(Self { folder: state.join(FOLDER).join(name), own_dir: own_dir.to_owned(), effects })
     }
 
     pub fn read(&self) -> Result<Found> {
@@ -67,17 +71,19 @@ impl Store {
         match foreign::read(&path, BYTES_MAX).with_context(|| format!("read {}", path.display()))? {
             Some(bytes) => match Session::parse(&bytes) {
                 Ok(session) => Ok(Found::Session(Box::new(session))),
-                Err(unreadable) => Err(Failure::environment("the record of the session cannot be read")
-                    .evidence(format!("{}: {unreadable}", path.display()))
-                    .next("redgreen session end")
-                    .into()),
+                Err(unreadable) => {
+                    Err(Failure::environment("cannot read the record of the session")
+                        .evidence(format!("{}: {unreadable}", path.display()))
+                        .next("redgreen session end")
+                        .into())
+                }
             },
             None if self.own_dir.join(REF).is_file() => Ok(Found::RecordGone),
             None => Ok(Found::Nothing),
         }
     }
 
-    /// The session that has to be there.
+    /// The session, or an error if there is none.
     pub fn session(&self) -> Result<Session> {
         match self.read()? {
             Found::Session(session) => Ok(*session),
@@ -88,83 +94,100 @@ impl Store {
         }
     }
 
-    /// Waits for nobody: a check takes as long as the tests do.
+    /// Does not wait, because a check takes as long as the tests.
     pub fn hold(&self) -> Result<Held> {
         let act = || format!("lock {}", self.folder.display());
         private::create_dir_all(&self.folder).with_context(act)?;
-        let file = File::options().create(true).append(true).open(self.folder.join(LOCK)).with_context(act)?;
+        let file = File::options()
+            .create(true)
+            .append(true)
+            .open(self.folder.join(LOCK))
+            .with_context(act)?;
         match file.try_lock() {
             Ok(()) => Ok(Held(file)),
-            Err(TryLockError::WouldBlock) => Err(Failure::environment("another redgreen is checking this session")
-                .next("wait for it, then: redgreen session status")
-                .into()),
+            Err(TryLockError::WouldBlock) => {
+                Err(Failure::environment("another redgreen is checking this session")
+                    .next("wait for it, then run: redgreen session status")
+                    .into())
+            }
             Err(TryLockError::Error(error)) => Err(error).with_context(act),
         }
     }
 
-    /// Writes the record whole: whoever is killed leaves the old one or the new one.
+    /// Performs an effect, as a point where tests can kill redgreen.
+    pub fn perform<T>(&self, act: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.effects.perform(act)
+    }
+
+    /// Writes the record atomically: a kill leaves the old or the new one.
     pub fn write(&self, _held: &Held, session: &mut Session) -> Result<()> {
         session.revision += 1;
         let bytes = serde_json::to_vec_pretty(session).context("write the session as JSON")?;
         self.put(RECORD, &bytes)
     }
 
-    /// A file beside the record.
+    /// Writes a file next to the record.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.folder.join(name);
         let act = || format!("write {}", path.display());
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder).with_context(act)?;
-        file.write_all(bytes).with_context(act)?;
-        file.as_file().sync_data().with_context(act)?;
-        file.persist(&path).with_context(act)?;
-        Ok(())
+        self.perform(|| {
+            let mut file = tempfile::NamedTempFile::new_in(&self.folder).with_context(act)?;
+            file.write_all(bytes).with_context(act)?;
+            file.as_file().sync_data().with_context(act)?;
+            file.persist(&path).with_context(act)?;
+            Ok(())
+        })
     }
 
     pub fn get(&self, name: &str) -> Option<Vec<u8>> {
         foreign::read(&self.folder.join(name), BYTES_MAX).ok()?
     }
 
-    /// The files of the checkout as a tree. What is known of them is kept, so that a later look reads only what changed.
+    /// The files of the checkout as a tree. Cached, so that a later call reads only changed files.
     pub fn tree(&self, git: &Git, base: &Oid) -> Result<Oid> {
         git.checkout_tree_by(&self.folder.join("files"), base, Suite::all_litter())
     }
 
-    /// Keeps an accepted tree alive; done again, it changes nothing that matters.
+    /// Keeps an accepted tree. Safe to repeat.
     pub fn keep(&self, git: &Git, tree: &Oid, subject: &str, at: i64) -> Result<()> {
         let old = git.resolve(REF)?;
         let head = if old.is_none() { git.resolve("HEAD^{commit}")? } else { None };
         let parents: Vec<&str> = old.iter().chain(&head).map(Oid::as_str).collect();
-        let commit = git.commit_tree(tree, &parents, &format!("{subject}\n"), at / 1000)?;
+        let commit = git.keep_tree(tree, &parents, &format!("{subject}\n"), at / 1000)?;
         let edit = match &old {
             Some(old) => RefEdit::Update { name: REF, new: &commit, old },
             None => RefEdit::Create { name: REF, new: &commit },
         };
-        match git.edit_refs(&[edit])? {
+        match self.perform(|| git.edit_refs(&[edit]))? {
             Swap::Done => Ok(()),
-            Swap::Moved => Err(Failure::environment(format!("{REF} was changed by somebody else"))
-                .next("redgreen session check")
-                .into()),
+            Swap::Moved => {
+                Err(Failure::environment(format!("{REF} was changed by another process"))
+                    .next("redgreen session check")
+                    .into())
+            }
         }
     }
 
-    /// Takes everything of the session away; what was killed in between is taken away by the next try.
+    /// Removes everything of the session. Safe to repeat after a kill.
     pub fn remove(&self, git: &Git) -> Result<()> {
         if let Some(old) = git.resolve(REF)? {
-            match git.edit_refs(&[RefEdit::Delete { name: REF, old: &old }])? {
+            match self.perform(|| git.edit_refs(&[RefEdit::Delete { name: REF, old: &old }]))? {
                 Swap::Done | Swap::Moved => {}
             }
         }
-        match fs::remove_dir_all(&self.folder) {
+        self.perform(|| match fs::remove_dir_all(&self.folder) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 Err(error).with_context(|| format!("remove {}", self.folder.display()))
             }
             Ok(()) | Err(_) => Ok(()),
-        }
+        })
     }
 }
 
 pub fn record_gone() -> Failure {
-    Failure::environment("the record of this checkout's session is gone; nothing proves its state any more")
-        .evidence(format!("{REF} still holds the tree accepted last"))
-        .next("a human looks at git log -p refs/worktree/redgreen/session, then: redgreen session end")
+    Failure::environment(
+        "the record of this checkout's session is missing, so its state is unproven",
+    )
+    .evidence(format!("{REF} still contains the last accepted tree"))
+    .next("review git log -p refs/worktree/redgreen/session, then run: redgreen session end")
 }

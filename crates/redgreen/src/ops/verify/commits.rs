@@ -1,5 +1,5 @@
-//! Pairs of commits that call themselves RED and GREEN, judged one after the other. What they call themselves is a hint
-//! and no evidence: a pair whose first commit is no RED is left to the proof of the whole range.
+//! Pairs of commits that are named RED and GREEN, judged one after another. Their names are a hint,
+//! not evidence: if the first commit is not a RED, only the proof of the whole range counts.
 
 use anyhow::Result;
 use redgreen_core::event::Mark;
@@ -10,7 +10,7 @@ use redgreen_core::verdict::Decision;
 use super::range::Ends;
 use super::{Case, Step, judged};
 
-/// Commits that are read, and pairs that are judged.
+/// The maximum number of commits to read, and of pairs to judge.
 const COMMITS_MAX: usize = 500;
 const PAIRS_MAX: usize = 10;
 
@@ -19,10 +19,13 @@ pub(super) fn judge_pairs(case: &Case<'_>, evidence: &mut Evidence, ends: &Ends)
     let commits = git.subjects_since(&ends.base, &ends.head, COMMITS_MAX)?;
     let before = std::iter::once(Mark { commit: ends.base.clone(), tree: case.trees.base.clone() });
     let before: Vec<Mark> = before.chain(commits.iter().map(|(mark, _)| mark.clone())).collect();
-    // Of a longer range only the newest commits are read, and what was before the first of them is not known.
+    // In a longer range, only the newest commits are read, and the commit before the first one is
+    // unknown.
     let is_cut = commits.len() == COMMITS_MAX;
     if is_cut {
-        evidence.not_verified.push(format!("commits before the newest {COMMITS_MAX} were not judged one by one"));
+        evidence
+            .not_verified
+            .push(format!("commits before the newest {COMMITS_MAX} were not judged one by one"));
     }
     let mut pairs = Vec::new();
     for (at, pair) in commits.windows(2).enumerate().skip(usize::from(is_cut)) {
@@ -33,7 +36,7 @@ pub(super) fn judge_pairs(case: &Case<'_>, evidence: &mut Evidence, ends: &Ends)
     }
     let more = pairs.len().saturating_sub(PAIRS_MAX);
     if more > 0 {
-        evidence.not_verified.push(format!("{more} more pairs of commits that call themselves RED and GREEN"));
+        evidence.not_verified.push(format!("{more} more pairs of RED and GREEN commits"));
     }
     for (at, (before, test, code)) in pairs.into_iter().take(PAIRS_MAX).enumerate() {
         if case.question.shard.is_none_or(|shard| shard.has(at)) {
@@ -50,13 +53,22 @@ fn is_called(subject: &str, words: &[&str]) -> bool {
     words.contains(&word)
 }
 
-fn judge_pair(case: &Case<'_>, evidence: &mut Evidence, before: &Mark, test: &Mark, code: &Mark) -> Result<()> {
-    let known = crate::trial::measure(case.ground(), &before.tree, case.timeout(JudgedPhase::Red)?)?.report;
+fn judge_pair(
+    case: &Case<'_>,
+    evidence: &mut Evidence,
+    before: &Mark,
+    test: &Mark,
+    code: &Mark,
+) -> Result<()> {
+    let known =
+        crate::trial::measure(case.ground(), &before.tree, case.timeout(JudgedPhase::Red)?)?.report;
     evidence.tests_ms += known.wall_ms;
-    let red = case.hold(&Step::new(JudgedPhase::Red, &before.tree, &test.tree, &known), evidence)?;
+    let red =
+        case.hold(&Step::new(JudgedPhase::Red, &before.tree, &test.tree, &known), evidence)?;
     if red.verdict.decision != Decision::Accepted {
-        let why = red.verdict.first().map_or(String::new(), |reason| format!(": {}", reason.sentence));
-        evidence.not_verified.push(format!("{} is no RED{why}", test.commit));
+        let why =
+            red.verdict.first().map_or(String::new(), |reason| format!(": {}", reason.sentence));
+        evidence.not_verified.push(format!("{} is not a RED{why}", test.commit));
         return Ok(());
     }
     let (report, targets) = (red.report.clone(), red.verdict.targets.clone());
@@ -66,6 +78,10 @@ fn judge_pair(case: &Case<'_>, evidence: &mut Evidence, before: &Mark, test: &Ma
         judged(JudgedPhase::Red, "the tests of the first commit", red),
         judged(JudgedPhase::Green, "the code of the second commit", green),
     ];
-    evidence.commits.push(Pair { test: test.commit.to_string(), code: code.commit.to_string(), steps });
+    evidence.commits.push(Pair {
+        test: test.commit.to_string(),
+        code: code.commit.to_string(),
+        steps,
+    });
     Ok(())
 }

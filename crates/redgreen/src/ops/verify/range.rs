@@ -1,20 +1,20 @@
-//! From what is asked to two commits that are here.
+//! Resolves a requested range to two commits.
 
 use std::path::Path;
 
 use anyhow::Result;
 use redgreen_core::names::Oid;
-use redgreen_core::proof::range::{Asked, of_ci};
+use redgreen_core::proof::range::{RangeSpec, of_ci};
 use redgreen_core::verdict::{Code, Reason};
 
 use crate::config;
 use crate::foreign;
 use crate::git::Git;
 
-/// What a CI system tells about its event, at most.
+/// The size limit of a CI event.
 const EVENT_BYTES_MAX: u64 = 16 << 20;
-/// What to do in a clone without its history.
-const SHALLOW: &str = "this clone has a part of the history only: `git fetch --unshallow` (GitHub Actions: \
+/// What to do in a shallow clone.
+const SHALLOW: &str = "this clone is shallow: run `git fetch --unshallow` (GitHub Actions: \
                        `fetch-depth: 0` for actions/checkout; GitLab: `GIT_DEPTH: 0`)";
 
 /// The two ends of a range.
@@ -24,8 +24,8 @@ pub(super) struct Ends {
     pub(super) head: Oid,
 }
 
-/// The range that the CI system was started for; `None` outside of one, or where it does not say.
-pub fn asked_by_ci() -> Option<Asked> {
+/// The range of the CI event. `None` outside of CI, or if the system does not say.
+pub fn asked_by_ci() -> Option<RangeSpec> {
     let event = config::ci_variable("GITHUB_EVENT_PATH").and_then(|path| {
         let bytes = foreign::read(Path::new(&path), EVENT_BYTES_MAX).ok()??;
         String::from_utf8(bytes).ok()
@@ -34,30 +34,33 @@ pub fn asked_by_ci() -> Option<Asked> {
 }
 
 /// The commits, or why there are none.
-pub(super) fn resolve(git: &Git, asked: Option<&Asked>) -> Result<Result<Ends, Reason>> {
+pub(super) fn resolve(git: &Git, asked: Option<&RangeSpec>) -> Result<Result<Ends, Reason>> {
     let commit = |name: &str| -> Result<Result<Oid, Reason>> {
         let commit = format!("{name}^{{commit}}");
         Ok(match git.resolve(&commit)? {
             Some(found) => Ok(found),
             None => {
                 let said = git.complaint_about(&commit)?;
-                Err(absent(git, &format!("{name} is no commit of this repository: git says {said:?}")))
+                Err(absent(
+                    git,
+                    &format!("{name} is not a commit in this repository: git says {said:?}"),
+                ))
             }
         })
     };
     let (base, head) = match asked {
-        Some(Asked::Range { base, head }) => (commit(base)?, commit(head)?),
-        Some(Asked::MergeOf(name)) => {
+        Some(RangeSpec::Range { base, head }) => (commit(base)?, commit(head)?),
+        Some(RangeSpec::MergeOf(name)) => {
             let merge = match commit(name)? {
                 Ok(merge) => merge,
                 Err(reason) => return Ok(Err(reason)),
             };
             match git.parents(&merge)?.as_slice() {
                 [base, head] => (commit(base)?, commit(head)?),
-                _ => return Ok(Err(absent(git, &format!("{name} is no merge of two commits")))),
+                _ => return Ok(Err(absent(git, &format!("{name} is not a merge of two commits")))),
             }
         }
-        Some(Asked::Branch(name)) => (target(git)?, commit(name)?),
+        Some(RangeSpec::Branch(name)) => (target(git)?, commit(name)?),
         None => (target(git)?, commit("HEAD")?),
     };
     let (base, head) = match (base, head) {
@@ -68,24 +71,28 @@ pub(super) fn resolve(git: &Git, asked: Option<&Asked>) -> Result<Result<Ends, R
         Ok(base) => base,
         Err(said) => {
             let said = if said.is_empty() { "git finds no merge base".to_owned() } else { said };
-            return Ok(Err(absent(git, &format!("{base} and {head} have no commit in common: {said}"))));
+            return Ok(Err(absent(
+                git,
+                &format!("{base} and {head} have no commit in common: {said}"),
+            )));
         }
     };
     if base == head {
-        let sentence = format!("the range is empty: {head} holds nothing that the base does not hold");
+        let sentence = format!("the range is empty: {head} adds nothing to the base");
         return Ok(Err(Reason::new(Code::VerifyRange, sentence)));
     }
     Ok(Ok(Ends { base, head }))
 }
 
-/// The branch that the work will be merged into.
+/// The target branch.
 fn target(git: &Git) -> Result<Result<Oid, Reason>> {
     let Some(name) = git.default_branch()? else {
-        let sentence = "no branch is known that this one would be merged into; name a range such as main..HEAD";
+        let sentence = "cannot find the target branch of this one; pass a range, for example \
+                        main..HEAD";
         return Ok(Err(absent(git, sentence)));
     };
     let found = git.resolve(&format!("{name}^{{commit}}"))?;
-    Ok(found.ok_or_else(|| absent(git, &format!("{name} is no commit of this repository"))))
+    Ok(found.ok_or_else(|| absent(git, &format!("{name} is not a commit in this repository"))))
 }
 
 fn absent(git: &Git, what: &str) -> Reason {

@@ -1,5 +1,5 @@
-//! Real coding agents in the user's own checkout, with redgreen as referee only: it is installed in their settings, and a model
-//! on loopback has them develop honestly, or cheat.
+//! Real coding agents in the user's own checkout, with redgreen as referee only: it is installed in
+//! their settings, and a model on loopback has them develop honestly, or cheat.
 
 use std::fs;
 use std::process::Stdio;
@@ -31,13 +31,25 @@ struct Host {
 const CLAUDE: Host = Host {
     name: "claude",
     program: "claude",
-    words: &["-p", "develop it", "--permission-mode", "acceptEdits", "--allowedTools", "Bash,Write,Edit"],
+    words: &[
+        "-p",
+        "develop it",
+        "--permission-mode",
+        "acceptEdits",
+        "--allowedTools",
+        "Bash,Write,Edit",
+    ],
     is_slow: false,
 };
 const CODEX: Host = Host {
     name: "codex",
     program: "codex",
-    words: &["exec", "--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "develop it"],
+    words: &[
+        "exec",
+        "--dangerously-bypass-hook-trust",
+        "--dangerously-bypass-approvals-and-sandbox",
+        "develop it",
+    ],
     is_slow: false,
 };
 const GEMINI: Host = Host {
@@ -60,7 +72,8 @@ const CLAUDE_MCP: Host = Host {
     ],
     ..CLAUDE
 };
-const OPENCODE: Host = Host { name: "opencode", program: "opencode", words: &["run", "develop it"], is_slow: true };
+const OPENCODE: Host =
+    Host { name: "opencode", program: "opencode", words: &["run", "develop it"], is_slow: true };
 
 fn write(path: &str, text: &str) -> Value {
     json!({ "write": path, "text": text })
@@ -77,7 +90,11 @@ fn play(host: &Host, steps: &[Value]) -> Option<(Story, Said)> {
         return None;
     }
     let story = with_agents(host.name, host.program)?;
-    let own = std::path::Path::new(env!("CARGO_BIN_EXE_redgreen")).parent().unwrap().display().to_string();
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_redgreen"))
+        .parent()
+        .unwrap()
+        .display()
+        .to_string();
     let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
     let steps = serde_json::to_string(steps).unwrap();
     story.script("model.py", MODEL).script("steps.json", &steps);
@@ -89,16 +106,23 @@ fn play(host: &Host, steps: &[Value]) -> Option<(Story, Said)> {
     // Codex runs commands in a login shell, and reads settings of folders that its user trusts.
     let home = story.place("home");
     let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
-    fs::write(home.join(".bash_profile"), format!("export PATH='{}'\n", String::from_utf8(path).unwrap())).unwrap();
+    fs::write(
+        home.join(".bash_profile"),
+        format!("export PATH='{}'\n", String::from_utf8(path).unwrap()),
+    )
+    .unwrap();
     let config = home.join(".codex/config.toml");
-    let trusted = format!("[projects.{:?}]\ntrust_level = \"trusted\"\n", story.root.display().to_string());
+    let trusted =
+        format!("[projects.{:?}]\ntrust_level = \"trusted\"\n", story.root.display().to_string());
     fs::write(&config, fs::read_to_string(&config).unwrap() + &trusted).unwrap();
     story.redgreen(&format!("init --with {} --yes", host.name)).exits(0).says("redgreen");
     story.commit("settings");
     story.redgreen("session start \"adds two numbers\"").exits(0);
     let namespace = if rustix::process::getuid().is_root() { "--net" } else { "--map-root-user" };
     let mut command = story.command("timeout");
-    command.args(["--kill-after=10", "400", "unshare", namespace, "--net", "python"]).arg(story.place("model.py"));
+    command
+        .args(["--kill-after=10", "400", "unshare", namespace, "--net", "python"])
+        .arg(story.place("model.py"));
     command.arg(host.program).args(host.words);
     let said = Said::of(host.name, &command.stdin(Stdio::null()).output().unwrap());
     assert_ne!(said.code, Some(124), "{} went on for ever:\n{}", host.name, said.stderr);
@@ -107,7 +131,12 @@ fn play(host: &Host, steps: &[Value]) -> Option<(Story, Said)> {
 
 /// An honest agent passes all phases, and its last step is judged when it stops.
 fn honest(host: &Host) {
-    let mut steps = vec![write("test_calc.py", TEST), shell(CHECK), write("calc.py", CODE), json!({ "say": "Done." })];
+    let mut steps = vec![
+        write("test_calc.py", TEST),
+        shell(CHECK),
+        write("calc.py", CODE),
+        json!({ "say": "Done." }),
+    ];
     // `opencode run` is over before anybody could look at what it stopped with.
     if host.name == OPENCODE.name {
         steps.insert(3, shell(CHECK));
@@ -115,8 +144,16 @@ fn honest(host: &Host) {
     let Some((story, said)) = play(host, &steps) else { return };
     let status = story.redgreen("session status --json").exits(0).json();
     let last = &status["last"];
-    assert_eq!((status["standing"].as_str(), status["cycle"].as_u64()), (Some("proven"), Some(2)), "{status} {said:?}");
-    assert_eq!((last["phase"].as_str(), last["decision"].as_str()), (Some("GREEN"), Some("accepted")), "{status}");
+    assert_eq!(
+        (status["standing"].as_str(), status["cycle"].as_u64()),
+        (Some("proven"), Some(2)),
+        "{status} {said:?}"
+    );
+    assert_eq!(
+        (last["phase"].as_str(), last["decision"].as_str()),
+        (Some("GREEN"), Some("accepted")),
+        "{status}"
+    );
     story.redgreen("session end").exits(0).says("RED, GREEN");
 }
 
@@ -151,7 +188,9 @@ fn cheating(host: &Host) {
         // Behind them.
         shell("sed -i 's/== 3/!= 9/' test_calc.py"),
         shell(&heredoc),
-        shell("printf 'import pytest\\n@pytest.fixture(autouse=True)\\ndef no(): pytest.skip()\\n' > conftest.py"),
+        shell(
+            "printf 'import pytest\\n@pytest.fixture(autouse=True)\\ndef no(): pytest.skip()\\n' > conftest.py",
+        ),
         // The referee itself.
         shell("redgreen session end --unproven"),
         shell("rm -rf .git/redgreen ~/.local/state/redgreen/sessions"),
@@ -161,10 +200,20 @@ fn cheating(host: &Host) {
     let status = story.redgreen("session status --json").exits(0).json();
     assert_eq!(status["stage"]["name"], "green", "{status} {said:?}");
     assert_eq!(status["standing"], "unproven", "{status}");
-    assert_eq!(status["accepted"], story.git("rev-parse refs/worktree/redgreen/session^{tree}"), "{status}");
-    let told = ["is for the human", "green.tests_changed", "Put it back", "redgreen session dispute"];
+    assert_eq!(
+        status["accepted"],
+        story.git("rev-parse refs/worktree/redgreen/session^{tree}"),
+        "{status}"
+    );
+    let told =
+        ["only a human may run", "green.tests_changed", "Restore it", "redgreen session dispute"];
     for words in told {
-        assert!(said.stdout.contains(words), "{} was not told {words:?}: {}", host.name, said.stdout);
+        assert!(
+            said.stdout.contains(words),
+            "{} was not told {words:?}: {}",
+            host.name,
+            said.stdout
+        );
     }
     // What OpenCode asked for when it stopped may still be at work.
     let mut checked = story.redgreen("session check");
@@ -176,6 +225,32 @@ fn cheating(host: &Host) {
         checked = story.redgreen("session check");
     }
     checked.exits(1).says("green.");
+}
+
+/// The client that authors of servers try them with.
+#[test]
+fn the_inspector_lists_and_calls_the_tools() {
+    let Some(story) = with_agents("MCP Inspector", "mcp-inspector") else { return };
+    story.redgreen("session start \"adds two numbers\"").exits(0);
+    let ask = |words: &[&str]| {
+        let mut command = story.command("mcp-inspector");
+        command
+            .args(["--cli", env!("CARGO_BIN_EXE_redgreen"), "mcp", "--method"])
+            .args(words)
+            .stdin(Stdio::null());
+        Said::of(&words.join(" "), &command.output().unwrap()).exits(0).stdout
+    };
+    let tools = ask(&["tools/list"]);
+    for name in ["status", "check", "explain", "dispute_test", "plan"] {
+        assert!(tools.contains(&format!("\"name\": \"{name}\"")), "{name}: {tools}");
+    }
+    assert!(tools.contains("\"readOnlyHint\": true"), "{tools}");
+    let status = ask(&["tools/call", "--tool-name", "status"]);
+    assert!(status.contains("write one failing test"), "{status}");
+    let resources = ask(&["resources/list"]);
+    assert!(resources.contains("redgreen://"), "{resources}");
+    let prompts = ask(&["prompts/list"]);
+    assert!(prompts.contains("\"prompts\""), "{prompts}");
 }
 
 #[test]

@@ -56,7 +56,9 @@ impl Bench {
     fn check_blocked(&self, culprit: &str, words: &str) {
         let before = self.repo.everything();
         match self.merge() {
-            Merge::Blocked { by, output } => assert!(by.contains(culprit) && output.contains(words), "{by}: {output}"),
+            Merge::Blocked { by, output } => {
+                assert!(by.contains(culprit) && output.contains(words), "{by}: {output}");
+            }
             other => panic!("{other:?}"),
         }
         assert_eq!(self.repo.everything(), before);
@@ -68,7 +70,10 @@ impl Bench {
         let Merge::Merged { commit } = merged else { panic!("{merged:?}") };
         assert_eq!(self.repo.git(&format!("rev-parse {target}")), commit);
         assert_eq!(self.repo.git(&format!("rev-parse {target}^2")), self.source);
-        assert_eq!(self.repo.git(&format!("log -1 --format=%s|%b {target}")), "merge it|with a body");
+        assert_eq!(
+            self.repo.git(&format!("log -1 --format=%s|%b {target}")),
+            "merge it|with a body"
+        );
         if let Some(checkout) = checkout {
             assert_eq!(fs::read_to_string(checkout.join("src/lib.txt")).unwrap(), "better\n");
         }
@@ -111,7 +116,10 @@ fn conflicts_are_found_without_touching_anything() {
     bench.repo.file("src/lib.txt", "other\n").commit("conflict");
     let before = bench.repo.everything();
     assert_eq!(bench.merge(), Merge::Conflicts { paths: vec!["src/lib.txt".to_owned()] });
-    assert_eq!(bench.git.merged_tree("main", &bench.source).unwrap(), Err(vec!["src/lib.txt".to_owned()]));
+    assert_eq!(
+        bench.git.merged_tree("main", &bench.source).unwrap(),
+        Err(vec!["src/lib.txt".to_owned()])
+    );
     assert_eq!(bench.repo.everything(), before);
     assert_eq!(bench.settle(), Settled::Untouched);
 }
@@ -159,10 +167,10 @@ fn a_merge_or_rebase_of_the_users_own_is_not_touched() {
     bench.repo.git("checkout -q main");
     bench.repo.file("a.txt", "ours\n").commit("third");
     try_run(&bench.repo.root, &["merge", "other"]);
-    bench.check_blocked("a merge under way", "");
+    bench.check_blocked("a merge in progress", "");
     bench.repo.git("merge --abort");
     try_run(&bench.repo.root, &["rebase", "other"]);
-    bench.check_blocked("a rebase of main under way", "");
+    bench.check_blocked("a rebase of main in progress", "");
 }
 
 #[test]
@@ -240,7 +248,12 @@ fn a_killed_merge_is_taken_back() {
 fn a_merge_that_cannot_write_a_file_leaves_everything_as_it_was() {
     let bench = Bench::new();
     bench.repo.git("checkout -q source");
-    bench.repo.file(".gitattributes", "zz filter=no\n").file("same.txt", "same\n").file("zz", "z\n").commit("more");
+    bench
+        .repo
+        .file(".gitattributes", "zz filter=no\n")
+        .file("same.txt", "same\n")
+        .file("zz", "z\n")
+        .commit("more");
     bench.repo.git("checkout -q main");
     let bench = Bench { source: oid(&bench.repo.git("rev-parse source")), ..bench };
     // One file of the user's is by chance what the merge would write.
@@ -266,8 +279,9 @@ fn a_merge_killed_among_its_files_is_taken_back() {
     try_run(&bench.repo.root, &["merge", "--no-ff", "-m", "x", &bench.source]);
     bench.repo.git("config --remove-section filter.deadly");
     assert_ne!(bench.repo.everything(), before);
-    let (what, next) = told(bench.git.settle_merge(&branch("main"), &bench.source, &bench.repo.place("scratch")));
-    assert!(what.contains("half-way") && next.contains("index.lock"), "{what}, {next}");
+    let (what, next) =
+        told(bench.git.settle_merge(&branch("main"), &bench.source, &bench.repo.place("scratch")));
+    assert!(what.contains("incomplete") && next.contains("index.lock"), "{what}, {next}");
     fs::remove_file(bench.repo.root.join(".git/index.lock")).unwrap();
     assert_eq!(bench.settle(), Settled::TakenBack);
     assert_eq!(bench.repo.everything(), before);
@@ -289,7 +303,8 @@ fn a_checkout_that_a_crash_left_is_cleared_away() {
     bench.check_merged(merged, "release", None);
 }
 
-/// A checkout with the files at the top only; the merge changes, adds and deletes some below, and two at the top.
+/// A checkout with the files at the top only; the merge changes, adds and deletes some below, and
+/// two at the top.
 fn sparse() -> Bench {
     sparse_with(&[("a.txt", "two\n"), ("new.txt", "new\n")])
 }

@@ -35,9 +35,19 @@ fn a_note_is_read_as_written_and_overwritten() {
 fn a_text_keeps_every_byte() {
     let repo = Repo::new();
     let git = repo.open();
-    for text in
-        ["a\n", "a \n", "a\t\nb\n", "a\r\n", "\na\n", "a\n\n", "a\n\nb\n", "a\n\n\nb\n", "# a\n", " a\n", "a\u{b}\n"]
-    {
+    for text in [
+        "a\n",
+        "a \n",
+        "a\t\nb\n",
+        "a\r\n",
+        "\na\n",
+        "a\n\n",
+        "a\n\nb\n",
+        "a\n\n\nb\n",
+        "# a\n",
+        " a\n",
+        "a\u{b}\n",
+    ] {
         git.notes().write("main", text).unwrap();
         assert_eq!(git.notes().all().unwrap()[0].text, text, "{text:?}");
     }
@@ -73,9 +83,12 @@ fn sixteen_writers_at_once_lose_nothing() {
     let repo = Repo::new();
     let git = repo.open();
     let tree = git.tree_of("main").unwrap();
-    let commit = |writer: usize, note: usize| git.commit_tree(&tree, &[], &format!("{writer} {note}"), 1).unwrap();
-    let commits: Vec<Vec<Oid>> =
-        (0..WRITERS).map(|writer| (0..NOTES_EACH).map(|note| commit(writer, note)).collect()).collect();
+    let commit = |writer: usize, note: usize| {
+        git.commit_tree(&tree, &[], &format!("{writer} {note}"), 1).unwrap()
+    };
+    let commits: Vec<Vec<Oid>> = (0..WRITERS)
+        .map(|writer| (0..NOTES_EACH).map(|note| commit(writer, note)).collect())
+        .collect();
     thread::scope(|scope| {
         for commits in &commits {
             let git = &git;
@@ -101,14 +114,20 @@ fn recent_notes_come_newest_first() {
     let tree = git.tree_of("main").unwrap();
     let mut parent = git.head().unwrap().commit;
     for number in 0..6_i64 {
-        parent = git.commit_tree(&tree, &[&parent], &format!("step {number}"), 2_000_000_000 + number).unwrap();
+        parent = git
+            .commit_tree(&tree, &[&parent], &format!("step {number}"), 2_000_000_000 + number)
+            .unwrap();
         if number % 2 == 0 {
             git.notes().write(&parent, &format!("note {number}")).unwrap();
         }
     }
     let recent = git.notes().recent(2, &[&parent, "refs/heads/absent"]).unwrap();
-    let rows: Vec<_> = recent.iter().map(|one| (one.subject.as_str(), one.date, one.text.as_str())).collect();
-    assert_eq!(rows, [("step 4", 2_000_000_004, "note 4\n"), ("step 2", 2_000_000_002, "note 2\n")]);
+    let rows: Vec<_> =
+        recent.iter().map(|one| (one.subject.as_str(), one.date, one.text.as_str())).collect();
+    assert_eq!(
+        rows,
+        [("step 4", 2_000_000_004, "note 4\n"), ("step 2", 2_000_000_002, "note 2\n")]
+    );
     assert_eq!(git.notes().recent(9, &[&parent]).unwrap().len(), 3);
     assert_eq!(git.notes().recent(9, &["refs/heads/absent"]).unwrap(), []);
 }
@@ -183,7 +202,8 @@ fn notes_cost_the_same_however_many_there_are() {
         let tree = git.tree_of("main").unwrap();
         let started = std::time::Instant::now();
         for number in 0..10 {
-            *parent = git.commit_tree(&tree, &[parent], &format!("{number}"), 2_000_000_000).unwrap();
+            *parent =
+                git.commit_tree(&tree, &[parent], &format!("{number}"), 2_000_000_000).unwrap();
             git.notes().write(parent, "x").unwrap();
         }
         let written = started.elapsed() / 10;
@@ -196,10 +216,15 @@ fn notes_cost_the_same_however_many_there_are() {
         let started = std::time::Instant::now();
         let count = git.notes().all().unwrap().len();
         let all = started.elapsed();
-        eprintln!("{what}: commit and write {written:?}, recent {recent:?}, read {read:?}, all {count} {all:?}");
+        eprintln!(
+            "{what}: commit and write {written:?}, recent {recent:?}, read {read:?}, all {count} {all:?}"
+        );
     };
     measure("few notes", &mut parent);
     git.notes().delete_ref().unwrap();
-    super::repo::shell(&repo.root, &format!("git fast-import --quiet < '{}'", repo.place("stream").display()));
+    super::repo::shell(
+        &repo.root,
+        &format!("git fast-import --quiet < '{}'", repo.place("stream").display()),
+    );
     measure("10000 notes", &mut parent);
 }

@@ -68,7 +68,7 @@ fn who_commits_is_known_or_asked_for() {
     let repo = Repo::new();
     assert_eq!(repo.open().identity().unwrap(), "Ada <ada@example.com>");
     run(&repo.root, &["config", "user.name", ""]);
-    check(repo.open().identity(), "does not know who commits", "git config user.name");
+    check(repo.open().identity(), "no user name and email", "git config user.name");
 }
 
 #[test]
@@ -84,7 +84,8 @@ fn names_resolve_to_commits_or_to_nothing() {
     assert_eq!(git.tree_of("main").unwrap(), repo.git("rev-parse main^{tree}"));
 }
 
-const ODD_NAMES: &[&str] = &["with space", "quo\"te'", "new\nline", "häß/lich", "*", ":(top)x", "-dash", "tab\t"];
+const ODD_NAMES: &[&str] =
+    &["with space", "quo\"te'", "new\nline", "häß/lich", "*", ":(top)x", "-dash", "tab\t"];
 
 #[test]
 fn odd_names_are_read_and_compared_as_they_are() {
@@ -94,8 +95,10 @@ fn odd_names_are_read_and_compared_as_they_are() {
     }
     repo.commit("odd");
     let git = repo.open();
-    let mut changed: Vec<String> = git.diff("main~1", "main").unwrap().into_iter().map(|one| one.path).collect();
-    let mut counted: Vec<String> = git.diff_stat("main~1", "main").unwrap().into_iter().map(|one| one.path).collect();
+    let mut changed: Vec<String> =
+        git.diff("main~1", "main").unwrap().into_iter().map(|one| one.path).collect();
+    let mut counted: Vec<String> =
+        git.diff_stat("main~1", "main").unwrap().into_iter().map(|one| one.path).collect();
     let mut names = ODD_NAMES.to_vec();
     names.sort_unstable();
     changed.sort_unstable();
@@ -172,9 +175,15 @@ fn a_lock_in_the_way_comes_with_a_hint() {
     let git = repo.open();
     let head = git.head().unwrap().commit;
     fs::create_dir_all(repo.root.join(".git/refs/redgreen/salvage/20261115-224849-k3x9")).unwrap();
-    fs::write(repo.root.join(".git/refs/redgreen/salvage/20261115-224849-k3x9/1-why.lock"), "").unwrap();
+    fs::write(repo.root.join(".git/refs/redgreen/salvage/20261115-224849-k3x9/1-why.lock"), "")
+        .unwrap();
     check(
-        git.salvage(&RunId::parse("20261115-224849-k3x9").unwrap(), "why", &git.tree_of(&head).unwrap(), &head),
+        git.salvage(
+            &RunId::parse("20261115-224849-k3x9").unwrap(),
+            "why",
+            &git.tree_of(&head).unwrap(),
+            &head,
+        ),
         "File exists",
         "rm -f",
     );

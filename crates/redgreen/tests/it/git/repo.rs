@@ -74,7 +74,8 @@ impl Repo {
             private: self.place("private"),
             litter: vec!["__pycache__/".to_owned(), "/target/".to_owned()],
         };
-        let notices = self.open().worktree_add(&worktree, &oid(&self.git("rev-parse HEAD"))).unwrap();
+        let notices =
+            self.open().worktree_add(&worktree, &oid(&self.git("rev-parse HEAD"))).unwrap();
         assert_eq!(notices, Vec::<String>::new());
         worktree
     }
@@ -152,7 +153,8 @@ pub(crate) fn try_run(folder: &Path, args: &[&str]) -> (bool, String) {
 /// What a user is told: the sentence and the next command.
 pub(crate) fn told<T>(result: anyhow::Result<T>) -> (String, String) {
     let error = result.err().unwrap();
-    let failure: &Failure = error.downcast_ref().unwrap_or_else(|| panic!("not a failure: {error:#}"));
+    let failure: &Failure =
+        error.downcast_ref().unwrap_or_else(|| panic!("not a failure: {error:#}"));
     (failure.what.clone(), failure.next.clone().unwrap_or_default())
 }
 

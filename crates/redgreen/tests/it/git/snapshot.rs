@@ -40,7 +40,8 @@ impl Bench {
         taken.tree
     }
 
-    /// The snapshot after a script ran in the worktree holds exactly these files, and restoring undoes the script.
+    /// The snapshot after a script ran in the worktree holds exactly these files, and restoring
+    /// undoes the script.
     fn check(&self, script: &str, expected: &[(&str, &str)]) {
         shell(&self.worktree.path, script);
         let tree = self.snapshot();
@@ -56,18 +57,27 @@ impl Bench {
     fn restore_and_compare(&self) {
         self.git.restore(&self.worktree, &self.git.mark("main").unwrap(), &self.base).unwrap();
         let ignored = |name: &str| name.starts_with("target/") || name.contains("__pycache__");
-        let found: BTreeMap<_, _> = files(&self.worktree.path).into_iter().filter(|(name, _)| !ignored(name)).collect();
+        let found: BTreeMap<_, _> =
+            files(&self.worktree.path).into_iter().filter(|(name, _)| !ignored(name)).collect();
         assert_eq!(found, map(&[("a.txt", "one\n"), ("src/lib.txt", "lib\n")]));
-        assert_eq!(run(&self.worktree.path, &["rev-parse", "HEAD"]), self.git.head().unwrap().commit);
+        assert_eq!(
+            run(&self.worktree.path, &["rev-parse", "HEAD"]),
+            self.git.head().unwrap().commit
+        );
         assert_eq!(run(&self.worktree.path, &["rev-parse", "--abbrev-ref", "HEAD"]), "HEAD");
-        let status = run(&self.worktree.path, &["-c", "core.excludesFile=/dev/null", "status", "--porcelain", "-uno"]);
+        let status = run(
+            &self.worktree.path,
+            &["-c", "core.excludesFile=/dev/null", "status", "--porcelain", "-uno"],
+        );
         assert_eq!(status, "");
     }
 
     fn content(&self, tree: &str) -> BTreeMap<String, Vec<u8>> {
         let names = run(&self.repo.root, &["ls-tree", "-r", "-z", "--name-only", tree]);
         let names = names.split('\0').filter(|name| !name.is_empty());
-        names.map(|name| (name.to_owned(), self.git.read_file(tree, name).unwrap().unwrap())).collect()
+        names
+            .map(|name| (name.to_owned(), self.git.read_file(tree, name).unwrap().unwrap()))
+            .collect()
     }
 }
 
@@ -86,7 +96,10 @@ fn edits_additions_and_deletions_are_seen() {
     bench.check("true", &[A, LIB]);
     bench.check("echo two >a.txt; echo new >new.txt", &[TWO, LIB, NEW]);
     bench.check("rm -r src", &[A]);
-    bench.check("mkdir -p 'd e'; echo x >'d e/q\"\n'; echo x >ä", &[A, LIB, ("d e/q\"\n", "x\n"), ("ä", "x\n")]);
+    bench.check(
+        "mkdir -p 'd e'; echo x >'d e/q\"\n'; echo x >ä",
+        &[A, LIB, ("d e/q\"\n", "x\n"), ("ä", "x\n")],
+    );
 }
 
 #[test]
@@ -182,7 +195,10 @@ fn a_nested_repository_is_reported_and_removed() {
     assert_eq!((taken.tree, taken.nested), (bench.base.clone(), vec![PathBuf::from("nested")]));
     bench.restore_and_compare();
     // Inside a tracked folder its files are seen like any other.
-    bench.check("git -C src init -q; echo new >src/new.txt; rm -rf src/.git", &[A, LIB, ("src/new.txt", "new\n")]);
+    bench.check(
+        "git -C src init -q; echo new >src/new.txt; rm -rf src/.git",
+        &[A, LIB, ("src/new.txt", "new\n")],
+    );
 }
 
 #[test]
@@ -245,10 +261,12 @@ fn what_is_known_of_one_tree_is_not_taken_for_another() {
     let bench = Bench::new();
     shell(&bench.worktree.path, "echo two >a.txt");
     let two = bench.snapshot();
-    // From the tree that was taken last nothing has changed; from the first one a file has, and is seen again.
+    // From the tree that was taken last nothing has changed; from the first one a file has, and is
+    // seen again.
     assert_eq!(bench.git.snapshot(&bench.worktree, &two).unwrap().tree, two);
     assert_eq!(bench.snapshot(), two);
-    // A file that only the last tree has, and that is ignored by now, counts from there and not from the first.
+    // A file that only the last tree has, and that is ignored by now, counts from there and not
+    // from the first.
     shell(&bench.worktree.path, "echo n >note.tmp");
     let noted = bench.snapshot();
     shell(&bench.worktree.path, "echo '*.tmp' >.gitignore");
@@ -269,7 +287,8 @@ fn a_folder_that_is_gone_is_named() {
 #[test]
 fn a_commit_follows_from_its_arguments() {
     let bench = Bench::new();
-    let commit = || bench.git.commit_tree(&bench.base, &["main"], "subject\n\nbody ä\n", 12).unwrap();
+    let commit =
+        || bench.git.commit_tree(&bench.base, &["main"], "subject\n\nbody ä\n", 12).unwrap();
     let first = commit();
     bench.repo.git("config commit.gpgsign true");
     bench.repo.git("config i18n.commitEncoding latin1");
@@ -293,7 +312,8 @@ fn salvaged_work_comes_back_on_a_branch() {
         ("20261115-224849-k3x9/1-gave-up-no-test", "20261115-224849-k3x9/2-work")
     );
     let all = bench.git.salvages().unwrap();
-    let rows: Vec<_> = all.iter().map(|one| (one.name.as_str(), one.why.as_str(), one.subject.as_str())).collect();
+    let rows: Vec<_> =
+        all.iter().map(|one| (one.name.as_str(), one.why.as_str(), one.subject.as_str())).collect();
     assert_eq!(
         rows,
         [
@@ -309,7 +329,10 @@ fn salvaged_work_comes_back_on_a_branch() {
     assert!(
         bench
             .git
-            .salvage_to_branch(&SalvageName::parse("20261115-224849-k3x9/9-x").unwrap(), &branch("other"))
+            .salvage_to_branch(
+                &SalvageName::parse("20261115-224849-k3x9/9-x").unwrap(),
+                &branch("other")
+            )
             .is_err()
     );
     bench.git.salvage_drop(&first).unwrap();

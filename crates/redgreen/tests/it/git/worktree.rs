@@ -20,7 +20,8 @@ fn a_worktree_is_on_no_branch_and_runs_no_hook() {
     shell(&worktree.path, "git -c user.name=x -c user.email=x commit -q --allow-empty -m mine");
     assert_eq!(repo.git("for-each-ref"), before);
     let listed = repo.open().worktree_list().unwrap();
-    let rows: Vec<_> = listed.iter().map(|one| (&one.path, one.branch.as_deref(), one.gone)).collect();
+    let rows: Vec<_> =
+        listed.iter().map(|one| (&one.path, one.branch.as_deref(), one.gone)).collect();
     assert_eq!(rows, [(&repo.root, Some("main"), false), (&worktree.path, None, false)]);
 }
 
@@ -72,8 +73,12 @@ fn a_worktree_that_cannot_be_made_leaves_nothing() {
     let repo = Repo::new();
     let before = repo.everything();
     let worktree = Worktree { path: repo.place("w"), private: repo.place("p"), litter: Vec::new() };
-    let error = format!("{:#}", repo.open().worktree_add(&worktree, &Oid::default()).err().unwrap());
-    assert!(error.starts_with("add worktree ") && error.contains("invalid reference: 000"), "{error}");
+    let error =
+        format!("{:#}", repo.open().worktree_add(&worktree, &Oid::default()).err().unwrap());
+    assert!(
+        error.starts_with("add worktree ") && error.contains("invalid reference: 000"),
+        "{error}"
+    );
     assert!(!worktree.path.exists());
     // A filter that fails half-way stands for a full disk.
     repo.git("config filter.no.smudge false");
@@ -92,7 +97,10 @@ fn a_git_folder_that_cannot_be_written_says_so() {
     // A file where a folder has to be: like a read-only folder, but also for the superuser.
     fs::write(&refs, "").unwrap();
     let worktree = Worktree { path: repo.place("w"), private: repo.place("p"), litter: Vec::new() };
-    let error = format!("{:#}", repo.open().worktree_add(&worktree, &oid(&repo.git("rev-parse main"))).err().unwrap());
+    let error = format!(
+        "{:#}",
+        repo.open().worktree_add(&worktree, &oid(&repo.git("rev-parse main"))).err().unwrap()
+    );
     assert!(error.contains("add worktree") && error.contains("worktrees"), "{error}");
     assert!(!worktree.path.exists());
 }
@@ -104,7 +112,17 @@ fn submodules_are_filled_offline_and_the_configuration_stays() {
     let url = library.root.to_str().unwrap();
     run(
         &repo.root,
-        &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "--name", "the lib", url, "libs/one"],
+        &[
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "--quiet",
+            "add",
+            "--name",
+            "the lib",
+            url,
+            "libs/one",
+        ],
     );
     repo.commit("submodule");
     // The place it came from is gone, as good as a network that is down.

@@ -13,7 +13,8 @@ const WORKING: &[&str] = &["run --script @stray.toml --max-retries 0 x"];
 
 const YAML: &[&str] = &["brief spec.yaml", "run --script @quick.toml --spec spec.yaml"];
 
-/// A submodule that the user has, so that redgreen fills it; then what `.gitmodules` says of it changes.
+/// A submodule that the user has, so that redgreen fills it; then what `.gitmodules` says of it
+/// changes.
 fn submodule(clone: &Clone, text: &str) {
     clone.git(&["clone", "-q", "--bare", ".", ".git/modules/x"]);
     let id = clone.git(&["rev-parse", "main"]);

@@ -140,7 +140,10 @@ fn a_note_never_gets_a_branch_that_is_not_its_own() {
             clone.git(&["switch", "-q", BRANCH]);
             clone.note(clone.handoff().to_string());
         },
-        &["the branch redgreen/feature-k3x9 of run 20261115-224849-k3x9 is checked out", "switch main"],
+        &[
+            "the branch redgreen/feature-k3x9 of run 20261115-224849-k3x9 is checked out",
+            "switch main",
+        ],
     );
     refused(
         |clone| {
@@ -149,14 +152,16 @@ fn a_note_never_gets_a_branch_that_is_not_its_own() {
             clone.git(&["update-ref", &format!("refs/heads/{BRANCH}"), "main"]);
             clone.note_on(&tip, note);
         },
-        &["is at two commits", "git branch -m redgreen/feature-k3x9"],
+        &["has diverged", "git branch -m redgreen/feature-k3x9"],
     );
     refused(
         |clone| {
             let plant = clone.plant();
-            clone.spoilt_note(|note| note["run"]["brief"] = json!({ "request": "x", "convergence": [plant] }));
+            clone.spoilt_note(|note| {
+                note["run"]["brief"] = json!({ "request": "x", "convergence": [plant] });
+            });
         },
-        &["names commands that you have not agreed to", "touch", "--trust"],
+        &["contains commands that you have not trusted yet", "touch", "--trust"],
     );
 }
 

@@ -1,4 +1,5 @@
-//! The same as an ordinary user: some things are stopped for everybody, and not only because the superuser may do all.
+//! The same as an ordinary user: some things are stopped for everybody, and not only because the
+//! superuser may do all.
 
 use std::process::Stdio;
 
@@ -10,14 +11,18 @@ use crate::skip::skipped;
 /// Nobody.
 const UID: &str = "65534";
 
-/// Makes the repository once more, for an unprivileged user, and runs the verbs as this user, where `setpriv` can become
-/// one. Whoever runs the tests as an ordinary user has seen all of it already.
+/// Makes the repository once more, for an unprivileged user, and runs the verbs as this user, where
+/// `setpriv` can become one. Whoever runs the tests as an ordinary user has seen all of it already.
 pub(super) fn survives(make: impl Fn(&Clone), lines: &[&str]) {
     if !rustix::process::getuid().is_root() {
         return;
     }
     let mut clone = Clone::new();
-    let able = clone.program("setpriv").args(["--reuid", UID, "--clear-groups", "true"]).stderr(Stdio::null()).status();
+    let able = clone
+        .program("setpriv")
+        .args(["--reuid", UID, "--clear-groups", "true"])
+        .stderr(Stdio::null())
+        .status();
     if !able.is_ok_and(|status| status.success()) {
         return skipped("as an ordinary user: setpriv cannot become one");
     }

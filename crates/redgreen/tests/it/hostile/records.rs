@@ -1,12 +1,13 @@
-//! Journals and other records under `.git/redgreen`. Git does not fetch them; a repository that was copied as a folder
-//! brings them along.
+//! Journals and other records under `.git/redgreen`. Git does not fetch them; a repository that was
+//! copied as a folder brings them along.
 
 use serde_json::json;
 
 use super::{BRANCH, Clone, RUN, hostile};
 use crate::story::Story;
 
-/// Verbs that go on with the run although its user has been told where it comes from. None of them runs a command.
+/// Verbs that go on with the run although its user has been told where it comes from. None of them
+/// runs a command.
 const TRUSTING: &[&str] = &["abort k3x9 --trust", "rollback HEAD --trust"];
 
 /// Verbs that find out who would work, and so come near the file for exchanges with a model.
@@ -168,7 +169,8 @@ hostile! {
     };
 }
 
-/// The run starts where its branch is, so by its records nothing of it is worth keeping; yet nobody else has the commit.
+/// The run starts where its branch is, so by its records nothing of it is worth keeping; yet nobody
+/// else has the commit.
 #[test]
 fn a_commit_that_only_a_deleted_branch_had_is_salvaged() {
     let clone = Clone::new();
@@ -192,7 +194,8 @@ fn a_run_that_was_not_begun_here_goes_on_only_when_its_user_says_so() {
     for verb in ["resume", "abort"] {
         let said = String::from_utf8(clone.redgreen(verb).stderr).unwrap();
         assert!(
-            said.contains("was not begun here") && said.contains(&format!("redgreen {verb} {RUN} --trust")),
+            said.contains("was not started here")
+                && said.contains(&format!("redgreen {verb} {RUN} --trust")),
             "{said}"
         );
     }

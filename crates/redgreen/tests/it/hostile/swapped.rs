@@ -1,5 +1,5 @@
-//! Folders that a program of somebody else's swaps for links all the time, also between the moment redgreen looks and the
-//! moment it reads or writes.
+//! Folders that a program of somebody else's swaps for links all the time, also between the moment
+//! redgreen looks and the moment it reads or writes.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -15,7 +15,8 @@ use super::Clone;
 /// How often a verb is run while the links change; the window is small.
 const TRIES: usize = 40;
 
-/// Runs verbs while `repo/out` is now a folder and now a link to the person's own. Afterwards the folder is back.
+/// Runs verbs while `repo/out` is now a folder and now a link to the person's own. Afterwards the
+/// folder is back.
 fn while_swapped(clone: &Clone, act: impl FnOnce()) {
     let (out, link) = (clone.root.join("out"), clone.root.join("link"));
     symlink(clone.place("beside"), &link).unwrap();
@@ -70,7 +71,11 @@ fn a_file_that_was_swapped_for_a_secret_is_not_sent() {
         for _ in 0..TRIES {
             let output = clone.redgreen("context out/diary.txt --script @quick.toml --json");
             let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-            let sizes = said["files"].as_array().unwrap().iter().map(|file| file["bytes"].as_u64().unwrap());
+            let sizes = said["files"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|file| file["bytes"].as_u64().unwrap());
             assert!(sizes.into_iter().all(|bytes| bytes == theirs), "{said}");
         }
     });

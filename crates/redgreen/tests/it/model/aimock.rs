@@ -1,11 +1,12 @@
-//! The same client against a mock of these APIs that others wrote: `@copilotkit/aimock`, which `scripts/test` installs.
+//! The same client against a mock of these APIs that others wrote: `@copilotkit/aimock`, which
+//! `scripts/test` installs.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
-use super::{Block, Ended, FaultKind, Limits, Message, Patience, QUICK, Reply, Request, Wire};
+use super::{Block, Ended, Limits, Message, ModelErrorKind, Patience, QUICK, Reply, Request, Wire};
 use super::{ask, calls, client, request, text};
 use crate::runner::node_modules;
 use crate::skip::skipped;
@@ -38,7 +39,9 @@ impl Aimock {
             .spawn()
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let url = lines.map_while(Result::ok).find_map(|line| Some(line.split_once("listening on ")?.1.to_owned()));
+        let url = lines
+            .map_while(Result::ok)
+            .find_map(|line| Some(line.split_once("listening on ")?.1.to_owned()));
         Some(Self { url: url.expect("aimock says where it listens"), child })
     }
 }
@@ -64,14 +67,20 @@ fn fixture() -> serde_json::Value {
 }
 
 fn asking(words: &str) -> Request {
-    Request { messages: vec![Message::User(vec![Block::Text { text: words.to_owned() }])], ..request() }
+    Request {
+        messages: vec![Message::User(vec![Block::Text { text: words.to_owned() }])],
+        ..request()
+    }
 }
 
 fn results(reply: &Reply) -> Vec<Block> {
     let results = reply.blocks.iter().filter_map(|block| match block {
-        Block::ToolUse { id, name, .. } => {
-            Some(Block::ToolResult { id: id.clone(), name: name.clone(), text: "1".to_owned(), is_error: false })
-        }
+        Block::ToolUse { id, name, .. } => Some(Block::ToolResult {
+            id: id.clone(),
+            name: name.clone(),
+            text: "1".to_owned(),
+            is_error: false,
+        }),
         _ => None,
     });
     results.collect()
@@ -82,7 +91,11 @@ fn whole_conversations_are_held_with_a_mock_of_others() {
     let Some(server) = Aimock::start(&[]) else { return };
     for wire in Wire::ALL {
         let client = client(wire, &server.url, QUICK);
-        assert_eq!(text(&ask(&client, &asking("hello")).0.unwrap()), "Hello from somebody else.", "{wire:?}");
+        assert_eq!(
+            text(&ask(&client, &asking("hello")).0.unwrap()),
+            "Hello from somebody else.",
+            "{wire:?}"
+        );
 
         let mut request = asking("read two");
         let reply = ask(&client, &request).0.unwrap();
@@ -95,7 +108,11 @@ fn whole_conversations_are_held_with_a_mock_of_others() {
         assert_eq!((text(&reply).as_str(), reply.stop), ("Both read.", Ended::End), "{wire:?}");
 
         assert_eq!(ask(&client, &asking("be long")).0.unwrap().stop, Ended::MaxTokens, "{wire:?}");
-        assert_eq!(ask(&client, &asking("be refused")).0.unwrap_err().kind, FaultKind::Auth, "{wire:?}");
+        assert_eq!(
+            ask(&client, &asking("be refused")).0.unwrap_err().kind,
+            ModelErrorKind::Auth,
+            "{wire:?}"
+        );
     }
 }
 
@@ -104,15 +121,15 @@ fn a_mock_that_misbehaves_is_named_for_what_it_does() {
     // It asks for a second after each request too many.
     let hasty = Limits { patience: Patience { asked_ms_max: 500, ..QUICK.patience }, ..QUICK };
     for (flag, kinds) in [
-        ("--chaos-drop", [FaultKind::Server].as_slice()),
-        ("--chaos-ratelimit", &[FaultKind::RateLimit]),
-        ("--chaos-disconnect", &[FaultKind::Network]),
-        ("--chaos-malformed", &[FaultKind::Server, FaultKind::Network]),
+        ("--chaos-drop", [ModelErrorKind::Server].as_slice()),
+        ("--chaos-ratelimit", &[ModelErrorKind::RateLimit]),
+        ("--chaos-disconnect", &[ModelErrorKind::Network]),
+        ("--chaos-malformed", &[ModelErrorKind::Server, ModelErrorKind::Network]),
     ] {
         let Some(server) = Aimock::start(&[flag, "1"]) else { return };
         for wire in Wire::ALL {
-            let fault = ask(&client(wire, &server.url, hasty), &asking("hello")).0.unwrap_err();
-            assert!(kinds.contains(&fault.kind), "{wire:?} {flag} {fault:?}");
+            let error = ask(&client(wire, &server.url, hasty), &asking("hello")).0.unwrap_err();
+            assert!(kinds.contains(&error.kind), "{wire:?} {flag} {error:?}");
         }
     }
 }

@@ -1,5 +1,6 @@
-//! What a real model said: two exchanges with a small code model behind llama.cpp's server, in both formats it speaks,
-//! recorded once and replayed here. The model is Qwen2.5-Coder-1.5B-Instruct; what it can do is not what is tested.
+//! What a real model said: two exchanges with a small code model behind llama.cpp's server, in both
+//! formats it speaks, recorded once and replayed here. The model is Qwen2.5-Coder-1.5B-Instruct;
+//! what it can do is not what is tested.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -7,7 +8,9 @@ use std::time::{Duration, Instant};
 use redgreen::agent::model::{Client, Limits};
 use redgreen::process::Stop;
 
-use super::{Block, Message, QUICK, Reply, Request, Wire, ask, calls, client, provider, request, text};
+use super::{
+    Block, Message, QUICK, Reply, Request, Wire, ask, calls, client, provider, request, text,
+};
 
 /// One core reads and writes a dozen tokens a second.
 const PATIENT: Duration = Duration::from_secs(900);
@@ -48,8 +51,11 @@ fn second(reply: Reply) -> Request {
 #[test]
 fn what_a_real_model_said_is_understood() {
     for wire in [Wire::Anthropic, Wire::Chat] {
-        let client = Client::replaying(provider(wire, "http://127.0.0.1:9"), &cassette(wire), QUICK).unwrap();
-        let shown = |reply: &Reply| format!("{:?} {:?} {:?}", reply.stop, text(reply), calls(reply));
+        let client =
+            Client::replaying(provider(wire, "http://127.0.0.1:9"), &cassette(wire), QUICK)
+                .unwrap();
+        let shown =
+            |reply: &Reply| format!("{:?} {:?} {:?}", reply.stop, text(reply), calls(reply));
         let one = ask(&client, &first()).0.unwrap();
         assert!(one.usage.input > 50 && one.usage.output > 0, "{wire:?} {:?}", one.usage);
         let heard = shown(&one);
@@ -62,14 +68,20 @@ fn what_a_real_model_said_is_understood() {
 #[ignore = "asks a real model: REDGREEN_TEST_MODEL=http://127.0.0.1:8089 cargo test -p redgreen --test it -- --ignored record_a_real_model"]
 fn record_a_real_model() {
     #[expect(clippy::disallowed_methods, reason = "tests are told where the model is")]
-    let url = std::env::var("REDGREEN_TEST_MODEL").expect("REDGREEN_TEST_MODEL is the address of a real model");
+    let url = std::env::var("REDGREEN_TEST_MODEL")
+        .expect("REDGREEN_TEST_MODEL is the address of a real model");
     for wire in [Wire::Anthropic, Wire::Chat] {
         let path = cassette(wire);
         std::fs::remove_file(&path).ok();
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let client = client(wire, &url, Limits { idle: PATIENT, ..Limits::default() }).recording(&path).unwrap();
+        let client = client(wire, &url, Limits { idle: PATIENT, ..Limits::default() })
+            .recording(&path)
+            .unwrap();
         let say = |request: &Request| {
-            client.ask(request, Instant::now() + PATIENT, &Stop::default(), &mut |_| {}).unwrap().unwrap()
+            client
+                .ask(request, Instant::now() + PATIENT, &Stop::default(), &mut |_| {})
+                .unwrap()
+                .unwrap()
         };
         say(&second(say(&first())));
     }

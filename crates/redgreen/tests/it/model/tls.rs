@@ -1,4 +1,5 @@
-//! TLS: the scripted server behind a small forwarder with a certificate of its own, made by openssl.
+//! TLS: the scripted server behind a small forwarder with a certificate of its own, made by
+//! openssl.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -8,7 +9,7 @@ use redgreen::agent::model::Client;
 use redgreen::config::Models;
 use redgreen::process::{self, Program, Stop};
 
-use super::{ENOUGH, FaultKind, Limits, Patience, QUICK, ask, provider, request, text};
+use super::{ENOUGH, Limits, ModelErrorKind, Patience, QUICK, ask, provider, request, text};
 use crate::server::{Server, Turn, Wire};
 use crate::skip::skipped;
 
@@ -78,7 +79,10 @@ fn has_certificate(folder: &Path) -> bool {
     let make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=here \
         -addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE -keyout key.pem -out cert.pem";
     let limits = process::Limits { wall: ENOUGH, output_bytes_max: 1 << 16 };
-    Program::shell(make).cwd(folder).output(limits, &Stop::default()).is_ok_and(|made| made.success())
+    Program::shell(make)
+        .cwd(folder)
+        .output(limits, &Stop::default())
+        .is_ok_and(|made| made.success())
 }
 
 #[test]
@@ -98,9 +102,9 @@ fn a_server_is_believed_by_its_certificate() {
     };
 
     let stranger = Client::new(provider.clone(), &Models::default(), limits).unwrap();
-    let fault = ask(&stranger, &request()).0.unwrap_err();
-    assert_eq!(fault.kind, FaultKind::BadRequest, "{fault:?}");
-    assert!(fault.message.contains("certificate"), "{fault:?}");
+    let error = ask(&stranger, &request()).0.unwrap_err();
+    assert_eq!(error.kind, ModelErrorKind::BadRequest, "{error:?}");
+    assert!(error.message.contains("certificate"), "{error:?}");
     assert_eq!(server.requests().len(), 0);
 
     let friend = Client::new(provider.clone(), &trusting("cert.pem"), limits).unwrap();

@@ -17,18 +17,27 @@ fn every_situation() {
         program: "bats",
         project,
         all_pass: (ADDS, &["Passed", "Passed calc.bats::adds"]),
-        assertion_fails: ("@test \"adds\" {\n  [ 1 -eq 2 ]\n}\n", &["Failed", "Failed calc.bats::adds"]),
+        assertion_fails: (
+            "@test \"adds\" {\n  [ 1 -eq 2 ]\n}\n",
+            &["Failed", "Failed calc.bats::adds"],
+        ),
         missing_module: (
             "source ./nosuch.sh\n@test \"a\" {\n  true\n}\n",
             &["DidNotCompile", "MissingSymbol - test/calc.bats:1"],
         ),
         // To bash this is a command that fails.
-        missing_function: ("@test \"a\" {\n  subtract 2 1\n}\n", &["Failed", "Failed calc.bats::a"]),
+        missing_function: (
+            "@test \"a\" {\n  subtract 2 1\n}\n",
+            &["Failed", "Failed calc.bats::a"],
+        ),
         syntax_error: ("@test \"b\" {\n  if\n}\n", &["DidNotCompile", "Syntax - test/calc.bats:…"]),
         none_collected: ("# nothing\n", &["NoTests"]),
         filter_matches_nothing: ("calc.bats::nothing", &["NoTests"]),
         // Each test is a process of its own; one that ends early has failed.
-        ends_with_0: ("@test \"ends\" {\n  exit 0\n  false\n}\n", &["Failed", "Failed calc.bats::ends"]),
+        ends_with_0: (
+            "@test \"ends\" {\n  exit 0\n  false\n}\n",
+            &["Failed", "Failed calc.bats::ends"],
+        ),
         hangs: ("@test \"hangs\" {\n  sleep 600\n}\n", &["TimedOut", "…"]),
         hang_seconds: 4,
         skipped: ("@test \"waits\" {\n  skip\n}\n", &["Skipped", "Skipped calc.bats::waits"]),
@@ -51,10 +60,14 @@ fn one_file_and_where_it_failed() {
         return;
     }
     let project = project(&format!("{ADDS}@test \"is wrong (1+1)\" {{\n  [ 1 -eq 2 ]\n}}\n"));
-    let report = check(&project, &["Failed", "Failed calc.bats::is wrong (1+1)", "Passed calc.bats::adds"]);
+    let report =
+        check(&project, &["Failed", "Failed calc.bats::is wrong (1+1)", "Passed calc.bats::adds"]);
     let failed = report.test("calc.bats::is wrong (1+1)").unwrap();
     assert_eq!((failed.file.as_deref(), failed.line), (Some("test/calc.bats"), Some(5)));
-    assert_eq!(project.one("calc.bats::is wrong (1+1)"), "Failed\nFailed calc.bats::is wrong (1+1)");
+    assert_eq!(
+        project.one("calc.bats::is wrong (1+1)"),
+        "Failed\nFailed calc.bats::is wrong (1+1)"
+    );
     assert_eq!(project.list(), ["calc.bats::adds", "calc.bats::is wrong (1+1)"]);
     let file = project.select(&Selection::Files(vec!["test/calc.bats".to_owned()]));
     assert_eq!(file.tests.len(), 2);

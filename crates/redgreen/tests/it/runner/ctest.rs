@@ -1,5 +1,5 @@
-//! Real CTest, with GoogleTest and Catch2 where they are installed. Compilers take seconds, so one project shows many
-//! situations.
+//! Real CTest, with GoogleTest and Catch2 where they are installed. Compilers take seconds, so one
+//! project shows many situations.
 
 use std::path::Path;
 use std::time::Duration;
@@ -33,14 +33,16 @@ fn project(library: &str, header: &str, tests: &str) -> Option<Project> {
     ]))
 }
 
-const GTEST: &str = "find_package(GTest REQUIRED)\ntarget_link_libraries(calc_test GTest::gtest_main)\n";
+const GTEST: &str =
+    "find_package(GTest REQUIRED)\ntarget_link_libraries(calc_test GTest::gtest_main)\n";
 const DISCOVERED: &str = "include(GoogleTest)\ngtest_discover_tests(calc_test)\n";
 
 fn gtest(added: &str, tests: &str) -> Option<Project> {
     project(&format!("{GTEST}{added}"), "gtest/gtest.h", &format!("{USES}{tests}"))
 }
 
-const USES: &str = "#include <gtest/gtest.h>\n#include <cstdlib>\n#include <unistd.h>\n#include \"calc.h\"\n";
+const USES: &str =
+    "#include <gtest/gtest.h>\n#include <cstdlib>\n#include <unistd.h>\n#include \"calc.h\"\n";
 const ADDS: &str = "TEST(Calc, Adds) { EXPECT_EQ(3, add(1, 2)); }\n";
 
 #[test]
@@ -72,7 +74,10 @@ fn what_fails_is_told_apart() {
     );
     let wrong = report.test("Calc.Wrong").unwrap();
     assert_eq!((wrong.file.as_deref(), wrong.line), (Some("tests/calc_test.cpp"), Some(7)));
-    assert!(wrong.message.as_deref().is_some_and(|words| words.contains("Which is: 3")), "{wrong:?}");
+    assert!(
+        wrong.message.as_deref().is_some_and(|words| words.contains("Which is: 3")),
+        "{wrong:?}"
+    );
     assert_eq!(project.one("Calc.Adds"), "Passed\nPassed Calc.Adds");
     assert_eq!(project.one("Nums/P.Small/1"), "Passed\nPassed Nums/P.Small/1");
     assert_eq!(project.one("Calc.Nothing"), "NoTests");
@@ -85,14 +90,25 @@ fn what_does_not_compile_is_told_apart_from_what_hangs() {
     check(&project, &["DidNotCompile", "MissingSymbol - tests/calc_test.cpp:5"]);
     project.write("tests/calc_test.cpp", "int main() {\n  int = 1;\n}\n");
     let broken = project.run();
-    assert!(broken.load_errors.iter().all(|error| error.kind == LoadErrorKind::Syntax), "{broken:#?}");
-    assert!(shown(&broken).starts_with("DidNotCompile\nSyntax - tests/calc_test.cpp:2"), "{broken:#?}");
-    project
-        .write("tests/calc_test.cpp", "#include \"calc.h\"\nint subtract(int);\nint main() { return subtract(1); }\n");
+    assert!(
+        broken.load_errors.iter().all(|error| error.kind == LoadErrorKind::Syntax),
+        "{broken:#?}"
+    );
+    assert!(
+        shown(&broken).starts_with("DidNotCompile\nSyntax - tests/calc_test.cpp:2"),
+        "{broken:#?}"
+    );
+    project.write(
+        "tests/calc_test.cpp",
+        "#include \"calc.h\"\nint subtract(int);\nint main() { return subtract(1); }\n",
+    );
     check(&project, &["DidNotCompile", "MissingSymbol - tests/calc_test.cpp:3"]);
     project.write("tests/calc_test.cpp", USES);
     check(&project, &["NoTests"]);
-    project.write("tests/calc_test.cpp", &format!("{USES}TEST(Calc, Hangs) {{ for (;;) pause(); }}\n"));
+    project.write(
+        "tests/calc_test.cpp",
+        &format!("{USES}TEST(Calc, Hangs) {{ for (;;) pause(); }}\n"),
+    );
     // Built first, so that the time goes into the test.
     assert_eq!(project.list(), ["Calc.Hangs"]);
     assert_eq!(shown(&project.run_within(Duration::from_secs(6))), "TimedOut\nTimedOut Calc.Hangs");
@@ -101,7 +117,9 @@ fn what_does_not_compile_is_told_apart_from_what_hangs() {
 #[test]
 fn a_program_that_is_one_test_tells_of_those_within() {
     let tests = format!("{ADDS}TEST(Calc, Wrong) {{ EXPECT_EQ(4, add(1, 2)); }}\n");
-    let Some(project) = gtest("add_test(NAME all COMMAND calc_test)\nadd_test(NAME no COMMAND false)\n", &tests) else {
+    let Some(project) =
+        gtest("add_test(NAME all COMMAND calc_test)\nadd_test(NAME no COMMAND false)\n", &tests)
+    else {
         return;
     };
     check(&project, &["Failed", "Failed all > Calc.Wrong", "Failed no", "Passed all > Calc.Adds"]);
@@ -120,7 +138,10 @@ fn a_file_stands_for_the_tests_built_from_it() {
     project.write("tests/other_test.cpp", "int main() { return 0; }\n");
     project.write("tests/data.h", "");
     let files = |paths: &[&str]| {
-        shown(&project.select(&Selection::Files(paths.iter().map(|path| (*path).to_owned()).collect())))
+        shown(
+            &project
+                .select(&Selection::Files(paths.iter().map(|path| (*path).to_owned()).collect())),
+        )
     };
     assert_eq!(files(&["tests/other_test.cpp"]), "Passed\nPassed other");
     assert_eq!(files(&["tests/calc_test.cpp"]), "Failed\nFailed calc");
@@ -155,6 +176,9 @@ fn catch2_is_understood_by_its_last_words() {
     );
     let wrong = report.test("wrong").unwrap();
     assert_eq!((wrong.file.as_deref(), wrong.line), (Some("tests/calc_test.cpp"), Some(7)));
-    assert_eq!(wrong.message.as_deref(), Some("CHECK( add(1, 2) == 4 )\nwith expansion:\n  3 == 4"));
+    assert_eq!(
+        wrong.message.as_deref(),
+        Some("CHECK( add(1, 2) == 4 )\nwith expansion:\n  3 == 4")
+    );
     assert_eq!(project.one("adds two (numbers)"), "Passed\nPassed adds two (numbers)");
 }

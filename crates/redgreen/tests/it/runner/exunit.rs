@@ -8,8 +8,7 @@ use redgreen_core::report::Outcome;
 use super::situations::Situations;
 use super::{Project, check, is_installed, settings, shown};
 
-const MIX: &str =
-    "defmodule Demo.MixProject do\n  use Mix.Project\n  def project, do: [app: :demo, version: \"0.1.0\"]\nend\n";
+const MIX: &str = "defmodule Demo.MixProject do\n  use Mix.Project\n  def project, do: [app: :demo, version: \"0.1.0\"]\nend\n";
 const CALC: &str = "defmodule Calc do\n  def add(a, b), do: a + b\nend\n";
 const ADDS: &str = "  test \"adds\" do\n    assert Calc.add(1, 2) == 3\n  end\n";
 
@@ -68,12 +67,18 @@ fn one_file_the_list_and_where_it_failed() {
     if !is_installed("mix") {
         return;
     }
-    let project = project(&format!("{ADDS}  test \"wrong\" do\n    assert Calc.add(1, 2) == 4\n  end\n"));
-    let report = check(&project, &["Failed", "Failed CalcTest test wrong", "Passed CalcTest test adds"]);
+    let project =
+        project(&format!("{ADDS}  test \"wrong\" do\n    assert Calc.add(1, 2) == 4\n  end\n"));
+    let report =
+        check(&project, &["Failed", "Failed CalcTest test wrong", "Passed CalcTest test adds"]);
     let failed = report.test("CalcTest test wrong").unwrap();
     assert_eq!((failed.file.as_deref(), failed.line), (Some("test/calc_test.exs"), Some(6)));
     let one = project.select(&Selection::One("CalcTest test adds".to_owned()));
-    assert_eq!((one.outcome, one.counts().passed, one.counts().failed), (Outcome::Passed, 1, 0), "{one:#?}");
+    assert_eq!(
+        (one.outcome, one.counts().passed, one.counts().failed),
+        (Outcome::Passed, 1, 0),
+        "{one:#?}"
+    );
     let file = project.select(&Selection::Files(vec!["test/calc_test.exs".to_owned()]));
     assert_eq!(file.tests.len(), 2);
     assert_eq!(project.list().len(), 2);
@@ -85,9 +90,13 @@ fn lines_that_were_reached_are_known() {
         return;
     }
     let project = project(ADDS);
-    project.write("lib/calc.ex", "defmodule Calc do\n  def add(a, b), do: a + b\n  def other, do: 1\nend\n");
+    project.write(
+        "lib/calc.ex",
+        "defmodule Calc do\n  def add(a, b), do: a + b\n  def other, do: 1\nend\n",
+    );
     let suite = detect(project.0.path()).unwrap();
-    let (report, coverage) = suite.coverage(project.0.path(), &settings(), &Stop::default()).unwrap();
+    let (report, coverage) =
+        suite.coverage(project.0.path(), &settings(), &Stop::default()).unwrap();
     assert_eq!(shown(&report), "Passed\nPassed CalcTest test adds");
     let lines = &coverage.unwrap().files["lib/calc.ex"].lines;
     assert_eq!((lines.get(&2), lines.get(&3)), (Some(&1), Some(&0)), "{lines:?}");

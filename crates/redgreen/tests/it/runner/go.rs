@@ -9,10 +9,15 @@ const CALC: &str = "package demo\n\nfunc Add(a, b int) int {\n\treturn a + b\n}\
 
 fn project(tests: &str) -> Project {
     let tests = format!("package demo\n\nimport \"testing\"\n\n{tests}");
-    Project::new(&[("go.mod", "module example.com/demo\n\ngo 1.19\n"), ("calc.go", CALC), ("calc_test.go", &tests)])
+    Project::new(&[
+        ("go.mod", "module example.com/demo\n\ngo 1.19\n"),
+        ("calc.go", CALC),
+        ("calc_test.go", &tests),
+    ])
 }
 
-const ADDS: &str = "func TestAdds(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal(\"no\")\n\t}\n}\n";
+const ADDS: &str =
+    "func TestAdds(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal(\"no\")\n\t}\n}\n";
 
 #[test]
 fn every_situation() {
@@ -63,10 +68,16 @@ fn one_file_the_list_and_where_it_failed() {
     let failing = project(&format!(
         "{ADDS}func TestT(t *testing.T) {{\n\tt.Run(\"a b\", func(t *testing.T) {{\n\t\tt.Error(\"wrong\")\n\t}})\n}}\n"
     ));
-    let report = check(&failing, &["Failed", "Failed example.com/demo.TestT/a_b", "Passed example.com/demo.TestAdds"]);
+    let report = check(
+        &failing,
+        &["Failed", "Failed example.com/demo.TestT/a_b", "Passed example.com/demo.TestAdds"],
+    );
     let failed = report.test("example.com/demo.TestT/a_b").unwrap();
     assert_eq!((failed.file.as_deref(), failed.line), (Some("calc_test.go"), Some(12)));
-    assert_eq!(failing.one("example.com/demo.TestT/a_b"), "Failed\nFailed example.com/demo.TestT/a_b");
+    assert_eq!(
+        failing.one("example.com/demo.TestT/a_b"),
+        "Failed\nFailed example.com/demo.TestT/a_b"
+    );
     assert_eq!(failing.list(), ["example.com/demo.TestAdds", "example.com/demo.TestT"]);
     let file = failing.select(&Selection::Files(vec!["calc_test.go".to_owned()]));
     assert_eq!(file.tests.len(), 2);

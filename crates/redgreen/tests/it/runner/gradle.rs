@@ -1,4 +1,5 @@
-//! Real Gradle with JUnit 4, where they are installed as Debian packages; elsewhere the test is left out by name.
+//! Real Gradle with JUnit 4, where they are installed as Debian packages; elsewhere the test is
+//! left out by name.
 
 use std::path::Path;
 
@@ -29,8 +30,11 @@ fn what_fails_is_told_apart_and_placed() {
         return;
     }
     let [junit, hamcrest] = JARS;
-    let build = format!("apply plugin: 'java'\ndependencies {{ testCompile files('{junit}', '{hamcrest}') }}\n");
-    let project = Project::new(&[("build.gradle", &build), ("src/test/java/demo/CalcTest.java", TESTS)]);
+    let build = format!(
+        "apply plugin: 'java'\ndependencies {{ testCompile files('{junit}', '{hamcrest}') }}\n"
+    );
+    let project =
+        Project::new(&[("build.gradle", &build), ("src/test/java/demo/CalcTest.java", TESTS)]);
     let report = check(
         &project,
         &[
@@ -42,7 +46,10 @@ fn what_fails_is_told_apart_and_placed() {
         ],
     );
     let wrong = report.test("demo.CalcTest::wrong").unwrap();
-    assert_eq!((wrong.file.as_deref(), wrong.line), (Some("src/test/java/demo/CalcTest.java"), Some(6)));
+    assert_eq!(
+        (wrong.file.as_deref(), wrong.line),
+        (Some("src/test/java/demo/CalcTest.java"), Some(6))
+    );
     let mut listed = project.list();
     listed.sort();
     let mut ran: Vec<&str> = report.tests.iter().map(|test| test.id.as_str()).collect();
@@ -68,7 +75,12 @@ fn lines_that_a_running_jacoco_saw() {
         return;
     }
     let jars = JACOCO.map(|name| format!("/usr/share/java/{name}.jar"));
-    if !JARS.iter().copied().chain(jars.iter().map(String::as_str)).all(|jar| Path::new(jar).exists()) {
+    if !JARS
+        .iter()
+        .copied()
+        .chain(jars.iter().map(String::as_str))
+        .all(|jar| Path::new(jar).exists())
+    {
         skipped("gradle with junit4 and libjacoco-java as Debian packages is not installed");
         return;
     }

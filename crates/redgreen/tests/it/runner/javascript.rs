@@ -1,4 +1,5 @@
-//! The real runners of JavaScript. Each situation is written once, and tried with every runner that is installed.
+//! The real runners of JavaScript. Each situation is written once, and tried with every runner that
+//! is installed.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -78,8 +79,11 @@ const VITEST_1: Dialect = Dialect {
 
 const VITEST_2: Dialect = Dialect { version: Some("vitest-2"), ..VITEST_1 };
 
-const VITEST_4: Dialect =
-    Dialect { version: Some("vitest-4"), missing: "MissingSymbol ERR_MODULE_NOT_FOUND test/calc.test.js:2", ..VITEST };
+const VITEST_4: Dialect = Dialect {
+    version: Some("vitest-4"),
+    missing: "MissingSymbol ERR_MODULE_NOT_FOUND test/calc.test.js:2",
+    ..VITEST
+};
 
 const JEST_27: Dialect = Dialect {
     version: Some("jest-27"),
@@ -141,27 +145,41 @@ with_every_runner! {
 pub(crate) fn node_modules() -> PathBuf {
     #[expect(clippy::disallowed_methods, reason = "tests are told where the runners are")]
     let given = std::env::var_os("REDGREEN_TEST_NODE_MODULES");
-    given.map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/node/node_modules"), PathBuf::from)
+    given.map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/node/node_modules"),
+        PathBuf::from,
+    )
 }
 
-/// The oldest and newest versions of runners beside those of `node_modules`, a folder each, that `scripts/test` installs.
+/// The oldest and newest versions of runners beside those of `node_modules`, a folder each, that
+/// `scripts/test` installs.
 pub(crate) fn versions() -> PathBuf {
     #[expect(clippy::disallowed_methods, reason = "tests are told where the runners are")]
     let given = std::env::var_os("REDGREEN_TEST_VERSIONS");
-    given.map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/versions"), PathBuf::from)
+    given.map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/versions"),
+        PathBuf::from,
+    )
 }
 
-/// A project of the runner's with these tests; `None`, and said so, where the runner is not installed.
+/// A project of the runner's with these tests; `None`, and said so, where the runner is not
+/// installed.
 fn project(dialect: &Dialect, files: &[(&str, &str)]) -> Option<Project> {
-    let modules = dialect.version.map_or_else(node_modules, |name| versions().join(name).join("node_modules"));
+    let modules = dialect
+        .version
+        .map_or_else(node_modules, |name| versions().join(name).join("node_modules"));
     if !is_installed("node") {
         return None;
     }
     if dialect.runner != "node" && !modules.join(".bin").join(dialect.runner).exists() {
-        skipped(&format!("{} is not installed by scripts/test", dialect.version.unwrap_or(dialect.runner)));
+        skipped(&format!(
+            "{} is not installed by scripts/test",
+            dialect.version.unwrap_or(dialect.runner)
+        ));
         return None;
     }
-    let project = Project::new(&[("package.json", dialect.manifest), ("src/calc.js", dialect.calc)]);
+    let project =
+        Project::new(&[("package.json", dialect.manifest), ("src/calc.js", dialect.calc)]);
     files.iter().for_each(|(path, body)| project.write(path, &format!("{}\n{body}", dialect.uses)));
     if dialect.runner != "node" {
         symlink(modules, project.0.path().join("node_modules")).unwrap();
@@ -182,7 +200,8 @@ fn passes_and_counts_lines(dialect: &Dialect) {
     let report = check(&project, &["Passed", "Passed test/calc.test.js > adds"]);
     assert_eq!((report.runner.as_str(), report.flags.as_slice()), (dialect.runner, &[][..]));
     let suite = detect(project.0.path()).unwrap();
-    let (report, coverage) = suite.coverage(project.0.path(), &settings(), &Stop::default()).unwrap();
+    let (report, coverage) =
+        suite.coverage(project.0.path(), &settings(), &Stop::default()).unwrap();
     assert_eq!(shown(&report), "Passed\nPassed test/calc.test.js > adds", "{report:#?}");
     assert_eq!(coverage.unwrap().percent(), Some(100.0));
 }
@@ -202,8 +221,17 @@ fn what_fails_is_told_apart(dialect: &Dialect) {
     ];
     let Some(report) = runs(dialect, &body, &expected) else { return };
     let missing = report.test("test/calc.test.js > missing").unwrap();
-    assert_eq!((missing.exception.as_deref(), missing.line), (Some("TypeError"), Some(4)), "{missing:#?}");
-    assert!(missing.message.as_deref().is_some_and(|words| words.contains("subtract is not a function")));
+    assert_eq!(
+        (missing.exception.as_deref(), missing.line),
+        (Some("TypeError"), Some(4)),
+        "{missing:#?}"
+    );
+    assert!(
+        missing
+            .message
+            .as_deref()
+            .is_some_and(|words| words.contains("subtract is not a function"))
+    );
     let wrong = report.test("test/calc.test.js > wrong").unwrap();
     assert_eq!((wrong.file.as_deref(), wrong.line), (Some("test/calc.test.js"), Some(3)));
 }
@@ -227,7 +255,11 @@ fn names_that_are_made_and_nested(dialect: &Dialect) {
 }
 
 fn what_is_missing_is_told(dialect: &Dialect) {
-    runs(dialect, &format!("{}\n{ADDS}", dialect.loads_nothing), &["DidNotCompile", dialect.missing]);
+    runs(
+        dialect,
+        &format!("{}\n{ADDS}", dialect.loads_nothing),
+        &["DidNotCompile", dialect.missing],
+    );
 }
 
 fn what_does_not_parse_is_told(dialect: &Dialect) {
@@ -260,12 +292,21 @@ fn one_a_file_none_and_the_list(dialect: &Dialect) {
     let Some(project) = project(dialect, &files) else { return };
     let file = project.select(&Selection::Files(vec!["test/good.test.js".to_owned()]));
     assert_eq!(shown(&file), "Passed\nPassed test/good.test.js > adds");
-    assert_eq!(ran(&project, "test/good.test.js > adds"), ["Passed", "Passed test/good.test.js > adds"]);
-    assert_eq!(ran(&project, "test/bad.test.js > adds"), ["Failed", "Failed test/bad.test.js > adds"]);
+    assert_eq!(
+        ran(&project, "test/good.test.js > adds"),
+        ["Passed", "Passed test/good.test.js > adds"]
+    );
+    assert_eq!(
+        ran(&project, "test/bad.test.js > adds"),
+        ["Failed", "Failed test/bad.test.js > adds"]
+    );
     assert_eq!(ran(&project, "test/good.test.js > nothing"), ["NoTests"]);
     let mut listed = project.list();
     listed.sort();
-    assert_eq!(listed, ["test/bad.test.js > adds", "test/bad.test.js > other", "test/good.test.js > adds"]);
+    assert_eq!(
+        listed,
+        ["test/bad.test.js > adds", "test/bad.test.js > other", "test/good.test.js > adds"]
+    );
 }
 
 fn a_test_that_ends_the_process(dialect: &Dialect) {
@@ -299,14 +340,29 @@ fn settings_leave_no_test_out() {
         "Passed test/good.test.js > adds",
     ];
     for (dialect, path, text) in [
-        (&JEST, "jest.config.json", r#"{"bail": 1, "maxWorkers": 1, "coverageThreshold": {"global": {"lines": 101}}}"#),
-        (&MOCHA, ".mocharc.json", r#"{"bail": true, "parallel": true, "dry-run": true, "spec": ["test/*.js"]}"#),
-        (&VITEST, "vitest.config.js", "export default { test: { bail: 1, coverage: { enabled: true } } }\n"),
+        (
+            &JEST,
+            "jest.config.json",
+            r#"{"bail": 1, "maxWorkers": 1, "coverageThreshold": {"global": {"lines": 101}}}"#,
+        ),
+        (
+            &MOCHA,
+            ".mocharc.json",
+            r#"{"bail": true, "parallel": true, "dry-run": true, "spec": ["test/*.js"]}"#,
+        ),
+        (
+            &VITEST,
+            "vitest.config.js",
+            "export default { test: { bail: 1, coverage: { enabled: true } } }\n",
+        ),
     ] {
         let Some(project) = project(dialect, &files) else { continue };
         project.write(path, text);
         check(&project, &all);
-        assert_eq!(ran(&project, "test/good.test.js > adds"), ["Passed", "Passed test/good.test.js > adds"]);
+        assert_eq!(
+            ran(&project, "test/good.test.js > adds"),
+            ["Passed", "Passed test/good.test.js > adds"]
+        );
         let file = project.select(&Selection::Files(vec!["test/good.test.js".to_owned()]));
         assert_eq!(shown(&file), "Passed\nPassed test/good.test.js > adds", "{}", dialect.runner);
     }
@@ -321,10 +377,15 @@ fn node_is_known_by_its_tests_alone() {
 
 #[test]
 fn node_is_started_as_the_projects_script_does() {
-    let Some(project) = project(&NODE, &[("unit/a.js", "test('is set up', () => assert.equal(ready, 1))\n")]) else {
+    let Some(project) =
+        project(&NODE, &[("unit/a.js", "test('is set up', () => assert.equal(ready, 1))\n")])
+    else {
         return;
     };
-    project.write("package.json", r#"{"scripts": {"test": "node --require ./setup.cjs --test unit/*.js"}}"#);
+    project.write(
+        "package.json",
+        r#"{"scripts": {"test": "node --require ./setup.cjs --test unit/*.js"}}"#,
+    );
     project.write("setup.cjs", "globalThis.ready = 1\n");
     project.write("test/slow.test.js", "require('node:test')('is not in the script', () => {})\n");
     check(&project, &["Passed", "Passed unit/a.js > is set up"]);

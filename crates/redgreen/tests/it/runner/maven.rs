@@ -1,4 +1,5 @@
-//! Real Maven, where it and its plugins are installed as Debian packages; elsewhere the test is left out by name.
+//! Real Maven, where it and its plugins are installed as Debian packages; elsewhere the test is
+//! left out by name.
 
 use std::path::Path;
 
@@ -43,8 +44,15 @@ fn a_failure_is_told_and_placed() {
         ("src/test/java/demo/CalcTest.java", TESTS),
     ]);
     let report = project.run();
-    assert_eq!(shown(&report), "Failed\nFailed demo.CalcTest::wrong\nPassed demo.CalcTest::adds", "{report:#?}");
+    assert_eq!(
+        shown(&report),
+        "Failed\nFailed demo.CalcTest::wrong\nPassed demo.CalcTest::adds",
+        "{report:#?}"
+    );
     let wrong = report.test("demo.CalcTest::wrong").unwrap();
-    assert_eq!((wrong.file.as_deref(), wrong.line), (Some("src/test/java/demo/CalcTest.java"), Some(6)));
+    assert_eq!(
+        (wrong.file.as_deref(), wrong.line),
+        (Some("src/test/java/demo/CalcTest.java"), Some(6))
+    );
     assert_eq!(project.list(), ["demo.CalcTest::adds", "demo.CalcTest::wrong"]);
 }

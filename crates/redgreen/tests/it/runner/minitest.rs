@@ -12,7 +12,9 @@ const CALC: &str = "def add(a, b)\n  a + b\nend\n";
 const ADDS: &str = "  def test_adds\n    assert_equal 3, add(1, 2)\n  end\n";
 
 fn project(tests: &str) -> Project {
-    let tests = format!("require 'minitest/autorun'\nrequire 'calc'\nclass CalcTest < Minitest::Test\n{tests}end\n");
+    let tests = format!(
+        "require 'minitest/autorun'\nrequire 'calc'\nclass CalcTest < Minitest::Test\n{tests}end\n"
+    );
     Project::new(&[("lib/calc.rb", CALC), ("test/calc_test.rb", &tests)])
 }
 
@@ -49,15 +51,20 @@ fn one_file_the_list_and_where_it_failed() {
     if !is_installed("ruby") {
         return;
     }
-    let project = project(&format!("{ADDS}  def test_wrong\n    assert_equal 4, add(1, 2)\n  end\n"));
-    let report = check(&project, &["Failed", "Failed CalcTest#test_wrong", "Passed CalcTest#test_adds"]);
+    let project =
+        project(&format!("{ADDS}  def test_wrong\n    assert_equal 4, add(1, 2)\n  end\n"));
+    let report =
+        check(&project, &["Failed", "Failed CalcTest#test_wrong", "Passed CalcTest#test_adds"]);
     let failed = report.test("CalcTest#test_wrong").unwrap();
     assert_eq!((failed.file.as_deref(), failed.line), (Some("test/calc_test.rb"), Some(7)));
     assert_eq!(project.one("CalcTest#test_adds"), "Passed\nPassed CalcTest#test_adds");
     assert_eq!(project.list().len(), 2);
     project.write("test/new_test.rb", "\nrequire 'roman'\n");
     let broken = shown(&project.run());
-    assert!(broken.starts_with("DidNotCompile\nFailed CalcTest#test_wrong\nMissingSymbol LoadError"), "{broken}");
+    assert!(
+        broken.starts_with("DidNotCompile\nFailed CalcTest#test_wrong\nMissingSymbol LoadError"),
+        "{broken}"
+    );
     let file = project.select(&Selection::Files(vec!["test/calc_test.rb".to_owned()]));
     assert_eq!((file.outcome, file.tests.len()), (Outcome::Failed, 2));
 }
@@ -80,7 +87,8 @@ fn lines_that_were_reached_are_known() {
     }
     let project = project(ADDS);
     let suite = detect(project.0.path()).unwrap();
-    let (report, coverage) = suite.coverage(project.0.path(), &settings(), &Stop::default()).unwrap();
+    let (report, coverage) =
+        suite.coverage(project.0.path(), &settings(), &Stop::default()).unwrap();
     assert_eq!(shown(&report), "Passed\nPassed CalcTest#test_adds");
     let coverage = coverage.unwrap();
     assert_eq!(coverage.files["lib/calc.rb"].lines.get(&2), Some(&1), "{coverage:?}");

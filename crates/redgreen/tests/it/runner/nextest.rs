@@ -18,10 +18,13 @@ const ADDS: &str = "#[test]\nfn adds() { assert_eq!(demo::add(1, 2), 3); }\n";
 
 #[test]
 fn passes_and_runs_one_a_file_or_none() {
-    let lib = format!("/// ```\n/// assert_eq!(demo::add(1, 2), 3);\n/// ```\n{ADD}#[test]\nfn adds() {{}}\n");
+    let lib = format!(
+        "/// ```\n/// assert_eq!(demo::add(1, 2), 3);\n/// ```\n{ADD}#[test]\nfn adds() {{}}\n"
+    );
     let Some(project) = project(&lib, ADDS) else { return };
     let doc = "Passed demo/doc::src/lib.rs - add";
-    let report = check(&project, &["Passed", doc, "Passed demo/tests/calc::adds", "Passed demo::adds"]);
+    let report =
+        check(&project, &["Passed", doc, "Passed demo/tests/calc::adds", "Passed demo::adds"]);
     assert_eq!((report.runner.as_str(), report.command.as_str()), ("nextest", "cargo nextest run"));
     assert_eq!(project.one("demo/tests/calc::adds"), "Passed\nPassed demo/tests/calc::adds");
     assert_eq!(project.one("demo/doc::src/lib.rs - add"), format!("Passed\n{doc}"));
@@ -58,8 +61,14 @@ fn what_fails_is_told_apart() {
     );
     let wrong = report.test("demo/tests/calc::wrong").unwrap();
     assert_eq!((wrong.file.as_deref(), wrong.line), (Some("tests/calc.rs"), Some(5)));
-    assert_eq!(wrong.message.as_deref(), Some("assertion `left == right` failed\n  left: 3\n right: 4"));
-    assert_eq!(project.one("demo/tests/calc::table::case_1"), "Passed\nPassed demo/tests/calc::table::case_1");
+    assert_eq!(
+        wrong.message.as_deref(),
+        Some("assertion `left == right` failed\n  left: 3\n right: 4")
+    );
+    assert_eq!(
+        project.one("demo/tests/calc::table::case_1"),
+        "Passed\nPassed demo/tests/calc::table::case_1"
+    );
     assert_eq!(project.one("demo/tests/calc::later"), "Skipped\nSkipped demo/tests/calc::later");
     assert_eq!(project.one("demo/tests/calc::nothing"), "NoTests");
 }

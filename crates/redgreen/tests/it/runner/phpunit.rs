@@ -9,7 +9,8 @@ use super::{Project, check, is_installed, shown};
 const CONFIG: &str = "<phpunit bootstrap=\"src/calc.php\"><testsuites><testsuite name=\"all\">\
     <directory>tests</directory></testsuite></testsuites>\
     <coverage><include><directory suffix=\".php\">src</directory></include></coverage></phpunit>\n";
-const CALC: &str = "<?php\nfunction add($a, $b) {\n    return $a + $b;\n}\nfunction never() {\n    return 7;\n}\n";
+const CALC: &str =
+    "<?php\nfunction add($a, $b) {\n    return $a + $b;\n}\nfunction never() {\n    return 7;\n}\n";
 
 /// A project with one class of tests; `None`, and said so, where PHPUnit is not installed.
 fn project(body: &str) -> Option<Project> {
@@ -27,10 +28,16 @@ fn passes_and_runs_one_a_file_or_none() {
     let data = "/** @dataProvider sums */\nfunction testTable($a, $sum) { $this->assertSame($sum, add($a, 1)); }\n\
         static function sums() { return [[1, 2], 'two (2)' => [2, 3]]; }\n";
     let Some(project) = project(&format!("{ADDS}{data}")) else { return };
-    let table = ["CalcTest::testTable with data set \"two (2)\"", "CalcTest::testTable with data set #0"];
+    let table =
+        ["CalcTest::testTable with data set \"two (2)\"", "CalcTest::testTable with data set #0"];
     check(
         &project,
-        &["Passed", "Passed CalcTest::testAdds", &format!("Passed {}", table[0]), &format!("Passed {}", table[1])],
+        &[
+            "Passed",
+            "Passed CalcTest::testAdds",
+            &format!("Passed {}", table[0]),
+            &format!("Passed {}", table[1]),
+        ],
     );
     assert_eq!(project.one("CalcTest::testAdds"), "Passed\nPassed CalcTest::testAdds");
     table.iter().for_each(|id| assert_eq!(project.one(id), format!("Passed\nPassed {id}")));
@@ -38,9 +45,16 @@ fn passes_and_runs_one_a_file_or_none() {
     assert_eq!(project.list(), ["CalcTest::testAdds", table[1], table[0]]);
     let test = "<?php\nclass OtherTest extends PHPUnit\\Framework\\TestCase {\nfunction testB() { $this->assertTrue(true); }\n}\n";
     project.write("tests/OtherTest.php", test);
-    let files = |paths: &[&str]| Selection::Files(paths.iter().map(|path| (*path).to_owned()).collect());
-    assert_eq!(shown(&project.select(&files(&["tests/OtherTest.php"]))), "Passed\nPassed OtherTest::testB");
-    assert_eq!(project.select(&files(&["tests/OtherTest.php", "tests/CalcTest.php"])).tests.len(), 4);
+    let files =
+        |paths: &[&str]| Selection::Files(paths.iter().map(|path| (*path).to_owned()).collect());
+    assert_eq!(
+        shown(&project.select(&files(&["tests/OtherTest.php"]))),
+        "Passed\nPassed OtherTest::testB"
+    );
+    assert_eq!(
+        project.select(&files(&["tests/OtherTest.php", "tests/CalcTest.php"])).tests.len(),
+        4
+    );
 }
 
 #[test]
@@ -68,7 +82,10 @@ fn what_fails_is_told_apart() {
     );
     let wrong = report.test("CalcTest::testWrong").unwrap();
     assert_eq!((wrong.file.as_deref(), wrong.line), (Some("tests/CalcTest.php"), Some(6)));
-    assert!(wrong.message.as_deref().is_some_and(|words| words.contains("3 is identical to 4")), "{wrong:?}");
+    assert!(
+        wrong.message.as_deref().is_some_and(|words| words.contains("3 is identical to 4")),
+        "{wrong:?}"
+    );
     assert_eq!(report.test("CalcTest::testMissing").unwrap().exception.as_deref(), Some("Error"));
 }
 
@@ -94,7 +111,8 @@ fn nothing_to_run_a_crash_and_a_hang() {
 #[test]
 fn lines_that_were_reached_are_known() {
     let Some(project) = project(ADDS) else { return };
-    let driver = redgreen::process::Program::new("php").args(["-r", "exit((int) !extension_loaded('pcov'));"]);
+    let driver = redgreen::process::Program::new("php")
+        .args(["-r", "exit((int) !extension_loaded('pcov'));"]);
     let limits = redgreen::process::Limits { wall: super::TIMEOUT, output_bytes_max: 1 << 16 };
     match driver.output(limits, &redgreen::process::Stop::default()).unwrap().success() {
         true => assert_eq!(project.coverage("src/calc.php"), Some((vec![3], vec![6]))),

@@ -54,7 +54,8 @@ fn one_file_the_list_and_where_it_failed() {
     }
     let project = project(&format!("{ADDS}  it('is wrong') {{ expect(add(1, 2)).to eq(4) }}\n"));
     let ids = ["./spec/calc_spec.rb[1:1]", "./spec/calc_spec.rb[1:2]"];
-    let report = check(&project, &["Failed", &format!("Failed {}", ids[1]), &format!("Passed {}", ids[0])]);
+    let report =
+        check(&project, &["Failed", &format!("Failed {}", ids[1]), &format!("Passed {}", ids[0])]);
     let failed = report.test(ids[1]).unwrap();
     assert_eq!((failed.file.as_deref(), failed.line), (Some("spec/calc_spec.rb"), Some(4)));
     assert_eq!(project.one(ids[0]), format!("Passed\nPassed {}", ids[0]));
@@ -83,7 +84,8 @@ fn lines_that_were_reached_are_known() {
     }
     let project = project(ADDS);
     let suite = detect(project.0.path()).unwrap();
-    let (report, coverage) = suite.coverage(project.0.path(), &settings(), &Stop::default()).unwrap();
+    let (report, coverage) =
+        suite.coverage(project.0.path(), &settings(), &Stop::default()).unwrap();
     assert_eq!(shown(&report), "Passed\nPassed ./spec/calc_spec.rb[1:1]");
     let coverage = coverage.unwrap();
     assert_eq!(coverage.files["lib/calc.rb"].lines.get(&2), Some(&1), "{coverage:?}");

@@ -1,13 +1,14 @@
-//! The situations every runner has to be understood in, as one table: a framework fills in its tests and what a person
-//! should see.
+//! The situations every runner has to be understood in, as one table: a framework fills in its
+//! tests and what a person should see.
 
 use std::thread;
 use std::time::Duration;
 
 use super::{Project, is_installed, shown};
 
-/// A situation of one framework: the tests, and what is shown of the run. A line that ends with `…` is the beginning of
-/// what is shown; `…` alone is any lines or none, where the runner may be killed before or after it told of a test.
+/// A situation of one framework: the tests, and what is shown of the run. A line that ends with `…`
+/// is the beginning of what is shown; `…` alone is any lines or none, where the runner may be
+/// killed before or after it told of a test.
 pub(super) type Row = (&'static str, &'static [&'static str]);
 
 pub(super) struct Situations {
@@ -47,7 +48,9 @@ impl Situations {
         }
         let run = |tests: &str| shown(&(self.project)(tests).run());
         let one = |id: &str| (self.project)(self.all_pass.0).one(id);
-        let hang = |tests: &str| shown(&(self.project)(tests).run_within(Duration::from_secs(self.hang_seconds)));
+        let hang = |tests: &str| {
+            shown(&(self.project)(tests).run_within(Duration::from_secs(self.hang_seconds)))
+        };
         let rows: [(&str, Row, Look<'_>); 12] = [
             ("all pass", self.all_pass, &run),
             ("an assertion fails", self.assertion_fails, &run),
@@ -65,11 +68,15 @@ impl Situations {
         let mut wrong = Vec::new();
         for some in rows.chunks(AT_ONCE) {
             thread::scope(|scope| {
-                let runs: Vec<_> = some.iter().map(|(_, row, look)| scope.spawn(|| look(row.0))).collect();
+                let runs: Vec<_> =
+                    some.iter().map(|(_, row, look)| scope.spawn(|| look(row.0))).collect();
                 for (run, (name, row, _)) in runs.into_iter().zip(some) {
                     let seen = run.join().unwrap_or_else(|_| "a panic".to_owned());
                     if !is_like(&seen, row.1) {
-                        wrong.push(format!("{name}: expected\n{}\nseen\n{seen}\n", row.1.join("\n")));
+                        wrong.push(format!(
+                            "{name}: expected\n{}\nseen\n{seen}\n",
+                            row.1.join("\n")
+                        ));
                     }
                 }
             });

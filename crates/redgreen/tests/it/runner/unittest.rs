@@ -68,13 +68,26 @@ fn every_situation() {
 
 #[test]
 fn an_assertion_fails_with_its_line() {
-    let body = format!("{ADDS}    def test_bad(self):\n        x = 1\n        self.assertEqual(x, 2)\n");
-    let report =
-        unittest(&body, &["Failed", "Failed tests.test_calc.Calc.test_bad", "Passed tests.test_calc.Calc.test_adds"]);
-    assert_eq!((report.runner.as_str(), report.command.as_str()), ("unittest", "python -m unittest"));
+    let body =
+        format!("{ADDS}    def test_bad(self):\n        x = 1\n        self.assertEqual(x, 2)\n");
+    let report = unittest(
+        &body,
+        &[
+            "Failed",
+            "Failed tests.test_calc.Calc.test_bad",
+            "Passed tests.test_calc.Calc.test_adds",
+        ],
+    );
+    assert_eq!(
+        (report.runner.as_str(), report.command.as_str()),
+        ("unittest", "python -m unittest")
+    );
     let bad = report.test("tests.test_calc.Calc.test_bad").unwrap();
     assert_eq!((bad.file.as_deref(), bad.line), (Some("tests/test_calc.py"), Some(7)));
-    assert_eq!((bad.message.as_deref(), bad.exception.as_deref()), (Some("1 != 2"), Some("AssertionError")));
+    assert_eq!(
+        (bad.message.as_deref(), bad.exception.as_deref()),
+        (Some("1 != 2"), Some("AssertionError"))
+    );
 }
 
 #[test]
@@ -103,7 +116,8 @@ fn expected_failures() {
 
 #[test]
 fn a_folder_that_is_no_package_is_found_too() {
-    let test = "import unittest\nclass A(unittest.TestCase):\n    def test_a(self):\n        pass\n";
+    let test =
+        "import unittest\nclass A(unittest.TestCase):\n    def test_a(self):\n        pass\n";
     let project = Project::new(&[("tests/test_a.py", test)]);
     check(&project, &["Passed", "Passed test_a.A.test_a"]);
     assert_eq!(project.one("test_a.A.test_a"), "Passed\nPassed test_a.A.test_a");
@@ -112,7 +126,10 @@ fn a_folder_that_is_no_package_is_found_too() {
 #[test]
 fn one_test_one_file_and_the_list() {
     let project = project(&format!("{ADDS}    def test_bad(self):\n        self.fail()\n"));
-    assert_eq!(project.one("tests.test_calc.Calc.test_adds"), "Passed\nPassed tests.test_calc.Calc.test_adds");
+    assert_eq!(
+        project.one("tests.test_calc.Calc.test_adds"),
+        "Passed\nPassed tests.test_calc.Calc.test_adds"
+    );
     assert_eq!(project.one("tests.test_calc.Calc.test_nothing"), "UsageError");
     let file = project.select(&Selection::Files(vec!["tests/test_calc.py".to_owned()]));
     assert_eq!(file.tests.len(), 2);

@@ -53,16 +53,21 @@ impl Wire {
             list.as_array().map_or(0, |list| list.iter().filter(|item| is(item)).count())
         };
         match self {
-            Wire::Anthropic | Wire::Chat => count(&body["messages"], &|item| item["role"] == "assistant"),
+            Wire::Anthropic | Wire::Chat => {
+                count(&body["messages"], &|item| item["role"] == "assistant")
+            }
             Wire::Gemini => count(&body["contents"], &|item| item["role"] == "model"),
             // Several items make one answer there; each answer ends before something of the user's.
             Wire::Responses => {
                 let is_own = |item: &Value| {
-                    item["role"] == "assistant" || item["type"] == "function_call" || item["type"] == "reasoning"
+                    item["role"] == "assistant"
+                        || item["type"] == "function_call"
+                        || item["type"] == "reasoning"
                 };
                 let items = body["input"].as_array().cloned().unwrap_or_default();
                 let starts = items.iter().enumerate().filter(|(at, item)| {
-                    is_own(item) && !at.checked_sub(1).and_then(|at| items.get(at)).is_some_and(is_own)
+                    is_own(item)
+                        && !at.checked_sub(1).and_then(|at| items.get(at)).is_some_and(is_own)
                 });
                 starts.count()
             }
@@ -90,7 +95,9 @@ impl Wire {
                 let kind = if code == 404 { "model_not_found" } else { "scripted" };
                 json!({"error": {"message": message, "type": kind, "param": null, "code": kind}})
             }
-            Wire::Gemini => json!({"error": {"code": code, "message": message, "status": "SCRIPTED"}}),
+            Wire::Gemini => {
+                json!({"error": {"code": code, "message": message, "status": "SCRIPTED"}})
+            }
         }
     }
 
@@ -179,7 +186,10 @@ fn anthropic(answer: &Answer, model: &str) -> Vec<Event> {
                 &json!({"type": "content_block_delta", "index": at, "delta": delta}),
             ));
         }
-        events.push(Event::named("content_block_stop", &json!({"type": "content_block_stop", "index": at})));
+        events.push(Event::named(
+            "content_block_stop",
+            &json!({"type": "content_block_stop", "index": at}),
+        ));
         index += 1;
     };
     if let Some(words) = &answer.thinking {
@@ -193,13 +203,20 @@ fn anthropic(answer: &Answer, model: &str) -> Vec<Event> {
     }
     if !answer.text.is_empty() {
         let deltas = pieces(&answer.text, false);
-        let deltas = deltas.iter().map(|text| json!({"type": "text_delta", "text": text})).collect();
+        let deltas =
+            deltas.iter().map(|text| json!({"type": "text_delta", "text": text})).collect();
         block(json!({"type": "text", "text": ""}), deltas);
     }
     for (at, name, arguments) in answer.arguments() {
-        let deltas = arguments.iter().map(|json| json!({"type": "input_json_delta", "partial_json": json})).collect();
+        let deltas = arguments
+            .iter()
+            .map(|json| json!({"type": "input_json_delta", "partial_json": json}))
+            .collect();
         let id = format!("toolu_{at}");
-        block(json!({"type": "tool_use", "id": id, "name": name, "input": {}, "caller": {"type": "direct"}}), deltas);
+        block(
+            json!({"type": "tool_use", "id": id, "name": name, "input": {}, "caller": {"type": "direct"}}),
+            deltas,
+        );
     }
     let stop = match answer.ending {
         Ending::MaxTokens => "max_tokens",
@@ -253,7 +270,10 @@ fn responses(answer: &Answer, model: &str) -> Vec<Event> {
                 event("response.output_text.delta", json!({"output_index": at, "delta": text}));
             }
         }
-        event("response.output_item.done", json!({"output_index": at, "item": item(json!([part]))}));
+        event(
+            "response.output_item.done",
+            json!({"output_index": at, "item": item(json!([part]))}),
+        );
         output.push(item(json!([part])));
     }
     for (at, name, arguments) in answer.arguments() {
@@ -261,7 +281,10 @@ fn responses(answer: &Answer, model: &str) -> Vec<Event> {
         let item = |arguments: &str| json!({"type": "function_call", "id": format!("fc_{at}"), "call_id": format!("call_{at}"), "name": name, "arguments": arguments});
         event("response.output_item.added", json!({"output_index": index, "item": item("")}));
         for piece in &arguments {
-            event("response.function_call_arguments.delta", json!({"output_index": index, "delta": piece}));
+            event(
+                "response.function_call_arguments.delta",
+                json!({"output_index": index, "delta": piece}),
+            );
         }
         let whole = item(&arguments.concat());
         if !answer.is_cut() {
@@ -278,7 +301,10 @@ fn responses(answer: &Answer, model: &str) -> Vec<Event> {
             json!({"response": {"status": "incomplete", "incomplete_details": details, "output": output, "usage": usage}}),
         );
     } else {
-        event("response.completed", json!({"response": {"status": "completed", "output": output, "usage": usage}}));
+        event(
+            "response.completed",
+            json!({"response": {"status": "completed", "output": output, "usage": usage}}),
+        );
     }
     events
 }
@@ -287,7 +313,9 @@ fn chat(answer: &Answer, model: &str) -> Vec<Event> {
     let (sent, cached, received) = answer.usage;
     let chunk = |delta: Value, finish: Value| {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
-        Event::plain(&json!({"id": "c1", "object": "chat.completion.chunk", "model": model, "choices": [choice]}))
+        Event::plain(
+            &json!({"id": "c1", "object": "chat.completion.chunk", "model": model, "choices": [choice]}),
+        )
     };
     let mut events = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
     if let Some(words) = &answer.thinking {
@@ -314,8 +342,10 @@ fn chat(answer: &Answer, model: &str) -> Vec<Event> {
         Ending::Natural | Ending::Error => "tool_calls",
     };
     events.push(chunk(json!({}), finish.into()));
-    events.push(Event::plain(&json!({"choices": [], "usage": {"prompt_tokens": sent, "completion_tokens": received,
-        "total_tokens": sent + received, "prompt_tokens_details": {"cached_tokens": cached}}})));
+    events.push(Event::plain(
+        &json!({"choices": [], "usage": {"prompt_tokens": sent, "completion_tokens": received,
+        "total_tokens": sent + received, "prompt_tokens_details": {"cached_tokens": cached}}}),
+    ));
     events.push(Event::plain(&"[DONE]"));
     events
 }
@@ -339,8 +369,10 @@ fn gemini(answer: &Answer) -> Vec<Event> {
         Ending::Natural | Ending::Error => "STOP",
     };
     let candidate = |parts: Value, finish: Value| json!({"candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": finish}]});
-    let mut events: Vec<Event> =
-        parts.into_iter().map(|part| Event::plain(&candidate(json!([part]), Value::Null))).collect();
+    let mut events: Vec<Event> = parts
+        .into_iter()
+        .map(|part| Event::plain(&candidate(json!([part]), Value::Null)))
+        .collect();
     let mut last = candidate(json!([{"text": ""}]), finish.into());
     last["usageMetadata"] = json!({"promptTokenCount": sent, "cachedContentTokenCount": cached,
         "candidatesTokenCount": received, "totalTokenCount": sent + received});

@@ -1,4 +1,5 @@
-//! Agents that are programs of their own, honest and not: a whole cycle with each, and nothing lost whatever they do.
+//! Agents that are programs of their own, honest and not: a whole cycle with each, and nothing lost
+//! whatever they do.
 
 use std::ffi::OsString;
 use std::fs;
@@ -85,7 +86,10 @@ fn an_agent_that_speaks_acp_is_paid_and_its_conversation_is_noted() {
 
 /// Whether a process with this among its words runs.
 fn runs(word: &str) -> bool {
-    let lines = fs::read_dir("/proc").unwrap().flatten().map(|entry| fs::read(entry.path().join("cmdline")));
+    let lines = fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .map(|entry| fs::read(entry.path().join("cmdline")));
     lines.flatten().any(|line| line.split(|byte| *byte == 0).any(|part| part == word.as_bytes()))
 }
 
@@ -96,7 +100,10 @@ fn an_agent_that_speaks_acp_has_files_and_terminals_in_the_worktree_and_nowhere_
     let said = develops(&story);
     assert!(!said.stderr.contains("agent.crash"), "{}", said.stderr);
     let offered = fs::read_to_string(story.place("home/.fake/offered")).unwrap();
-    assert_eq!(offered, r#"{"fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true}"#);
+    assert_eq!(
+        offered,
+        r#"{"fs": {"readTextFile": true, "writeTextFile": true}, "terminal": true}"#
+    );
     for place in ["home/mine.txt", "home/.fake/mine.txt", "mine.txt", "home/worktrees/mine.txt"] {
         assert!(!story.place(place).exists(), "{place}");
     }
@@ -108,7 +115,8 @@ fn an_agent_that_speaks_acp_has_files_and_terminals_in_the_worktree_and_nowhere_
 /// Commands in a terminal go the same way out as the agent's own program.
 #[test]
 fn a_terminal_of_an_agent_that_speaks_acp_reaches_the_model_and_nothing_else() {
-    let (model, other) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let (model, other) =
+        (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
     let port = |listener: &TcpListener| listener.local_addr().unwrap().port().to_string();
     let story = story("acp terminal_network:PLAN", "")
         .env("FAKE_BASE_URL", &format!("http://127.0.0.1:{}", port(&model)))
@@ -134,7 +142,8 @@ fn an_agent_may_refuse_to_be_served() {
 fn an_agent_that_speaks_acp_is_asked_to_stop_before_it_is_ended() {
     // On a machine at work, the agent may be ended before it has come to its turn.
     let is_asked = |seconds: u32| {
-        let story = story("acp heeds:PLAN", &format!("max-retries = 0\n[timeout]\nturn = {seconds}"));
+        let story =
+            story("acp heeds:PLAN", &format!("max-retries = 0\n[timeout]\nturn = {seconds}"));
         set(&story, "env = ", "speaks = \"acp\"\nenv = ");
         story.redgreen("run \"a calculator\"").exits(1).says("did not stop in time");
         story.place("home/.fake/cancelled").exists()
@@ -163,7 +172,8 @@ fn a_conversation_is_taken_up_where_the_task_says_so() {
 #[test]
 fn a_fenced_agent_may_do_what_it_wants() {
     let story = story(&format!("{WILFUL} flood:RED"), "");
-    let measuring = ["python".into(), "-c".into(), super::unruly::MEASURE.into(), story.place("memory").into()];
+    let measuring =
+        ["python".into(), "-c".into(), super::unruly::MEASURE.into(), story.place("memory").into()];
     wilful(&story, &measuring);
     let memory: u64 = fs::read_to_string(story.place("memory")).unwrap().parse().unwrap();
     assert!(memory < MEMORY_BYTES_MAX, "{memory} bytes");
@@ -211,9 +221,14 @@ fn wilful(story: &Story, before: &[OsString]) {
     said.says("refused").says("agent.crash").says("signal 11");
     assert_eq!(story.log(&format!("main..{}", story.branch())), CYCLE);
     assert_eq!(story.belongings(), belongings);
-    assert_eq!((story.git("rev-parse main"), story.git("branch --list mine")), (main, String::new()));
+    assert_eq!(
+        (story.git("rev-parse main"), story.git("branch --list mine")),
+        (main, String::new())
+    );
     assert!(!story.place("home/mine.txt").exists());
-    assert!(story.place("data/fake/kept").exists() && !story.place("home/.local/share/fake").exists());
+    assert!(
+        story.place("data/fake/kept").exists() && !story.place("home/.local/share/fake").exists()
+    );
     story.redgreen("approve").exits(0);
 }
 
@@ -230,11 +245,14 @@ fn an_unfenced_agent_cannot_spoil_the_run() {
     let story = story("forge_notes:RED daemon:RED own_branch:GREEN wrong_branch:GREEN", "");
     set(&story, "[agent]\n", "[agent]\nfence = \"none\"\n");
     let said = story.redgreen("run \"a calculator\"").exits(3);
-    said.says("handoff note; it was written again").says("the run's branch was moved").says("refs/heads/mine");
+    said.says("handoff note; redgreen restored it")
+        .says("the run's branch moved during the agent's turn")
+        .says("refs/heads/mine");
     assert_eq!(story.log(&format!("{}~5..{}", story.branch(), story.branch())), CYCLE);
     let pid = fs::read_to_string(story.place("home/.fake/daemon")).unwrap();
     let deadline = Instant::now() + Duration::from_secs(60);
-    while fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains("671")) {
+    while fs::read_to_string(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.contains("671"))
+    {
         assert!(Instant::now() < deadline, "{pid} still runs");
         thread::sleep(Duration::from_millis(20));
     }
@@ -248,32 +266,48 @@ fn what_hangs_is_ended_at_its_limit_and_the_run_can_be_resumed() {
     assert_eq!(story.belongings(), before);
     set(&story, "turn = 4", "turn = 60");
     story.redgreen("resume").exits(3);
-    assert_eq!(story.log(&format!("main..{}", story.branch())).last().map(String::as_str), CYCLE.last().copied());
+    assert_eq!(
+        story.log(&format!("main..{}", story.branch())).last().map(String::as_str),
+        CYCLE.last().copied()
+    );
 }
 
 /// A person who saves what the screen asks for.
 #[test]
 fn a_human_works_where_the_screen_says_and_is_judged_on_save() {
     let story = Story::new();
-    story.file("redgreen.toml", "backoff = 0.0\n[agent]\nname = \"human\"\non-save = true\n[timeout]\nturn = 60\n");
+    story.file(
+        "redgreen.toml",
+        "backoff = 0.0\n[agent]\nname = \"human\"\non-save = true\n[timeout]\nturn = 60\n",
+    );
     story.commit("a human");
-    let mut child = story.prepare("run \"a calculator\"").stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut child = story
+        .prepare("run \"a calculator\"")
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     let mut phase = String::new();
     for line in BufReader::new(child.stderr.take().unwrap()).lines() {
         let line = line.unwrap();
         let line = line.trim();
-        if let Some((name, _)) = line.split_once(": ").filter(|(name, _)| name.chars().all(char::is_uppercase)) {
+        if let Some((name, _)) =
+            line.split_once(": ").filter(|(name, _)| name.chars().all(char::is_uppercase))
+        {
             name.clone_into(&mut phase);
         }
         let Some(folder) = line.strip_prefix("in   ").map(PathBuf::from) else { continue };
         // They type at once: no save is too early.
         let (file, text) = match phase.as_str() {
-            "PLAN" if folder.join("test-list.md").exists() => ("calc.py", "def add(a, b):\n    return a + b\n"),
+            "PLAN" if folder.join("test-list.md").exists() => {
+                ("calc.py", "def add(a, b):\n    return a + b\n")
+            }
             "PLAN" => ("test-list.md", "- [ ] adds\n"),
             "RED" => (
                 "test_calc.py",
-                "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n\n\n\
-                                       def test_more():\n    assert add(-4, 9) == 5\n",
+                "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    \
+                 def test_adds(self):\n        assert add(1, 2) == 3\n\n    \
+                 def test_more(self):\n        assert add(-4, 9) == 5\n",
             ),
             _ => ("calc.py", "def add(a, b):\n    return a + b\n"),
         };
@@ -288,7 +322,8 @@ const EDITOR: &str = r#"
 test -t 0 && test -t 1 || exit 9
 case "$1" in
 test-list.md) test -e "$1" || printf -- '- [ ] adds\n' > "$1" ;;
-test_calc.py) printf 'from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n    assert add(-4, 9) == 5\n' > "$1" ;;
+test_calc.py) printf 'import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n' > "$1"
+    printf '    def test_adds(self):\n        assert add(1, 2) == 3\n        assert add(-4, 9) == 5\n' >> "$1" ;;
 calc.py) printf 'def add(a, b):\n    return a + b\n' > "$1" ;;
 *) exit 8 ;;
 esac
@@ -302,21 +337,29 @@ fn a_human_has_their_editor_opened_and_presses_enter() {
     let story = story.env("EDITOR", &editor);
     let answers = [
         ("opens ", "e\n"),
-        ("to have it judged.", "\n"),
+        ("to judge it.", "\n"),
         ("test file for", "test_calc.py\n"),
         ("code file for", "calc.py\n"),
-        ("Enter decides later", "\n"),
+        ("Enter to decide later", "\n"),
     ];
     let (code, screen) = on_a_terminal(&story, "run --agent human \"a calculator\"", &answers);
     assert_eq!(code, Some(3), "{screen}");
     assert!(!screen.contains("ended with"), "{screen}");
     let done = story.log(&format!("main..{}", story.branch()));
-    assert_eq!(done, ["plan: adds", "test: adds", "feat: adds", "refactor: no changes needed", CYCLE[4]], "{screen}");
+    assert_eq!(
+        done,
+        ["plan: adds", "test: adds", "feat: adds", "refactor: no changes needed", CYCLE[4]],
+        "{screen}"
+    );
 }
 
 #[test]
 fn a_human_without_a_keyboard_is_told_what_to_do() {
-    Story::new().redgreen("run --agent human \"x\"").exits(2).says("needs a terminal").says("on-save");
+    Story::new()
+        .redgreen("run --agent human \"x\"")
+        .exits(2)
+        .says("needs a terminal")
+        .says("on-save");
 }
 
 #[test]
@@ -333,23 +376,40 @@ fn agents_says_who_is_here_and_what_the_others_need() {
     program("qwen", &format!("exec python {} acp", story.place("home/fake.py").display()));
     let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
     let path = format!("{}:{}", bin.display(), String::from_utf8(path).unwrap());
-    let story = story.env("PATH", &path).env("CLAUDE_CODE_OAUTH_TOKEN", "k").env("GOOGLE_API_KEY", "sk-hush");
+    let story = story
+        .env("PATH", &path)
+        .env("CLAUDE_CODE_OAUTH_TOKEN", "k")
+        .env("GOOGLE_API_KEY", "sk-hush");
     // The project's own choice would be the first.
     set(&story, "name = \"fake\"\n", "");
     let answer = story.redgreen("--json agents").exits(0).json();
-    let agent =
-        |name: &str| answer["agents"].as_array().unwrap().iter().find(|agent| agent["name"] == name).unwrap().clone();
+    let agent = |name: &str| {
+        answer["agents"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|agent| agent["name"] == name)
+            .unwrap()
+            .clone()
+    };
     assert_eq!(answer["first"], "claude");
     assert_eq!(agent("claude")["version"], "2.1.0 (Claude Code)");
     assert_eq!(agent("claude")["login"], "CLAUDE_CODE_OAUTH_TOKEN");
     assert_eq!(agent("codex")["trouble"], "--version ended with exit 3");
     assert_eq!(agent("codex")["next"], "codex login");
-    assert_eq!((&agent("qwen")["version"], &agent("qwen")["speaks"]), (&"fake 1 ACP 1".into(), &"acp".into()));
+    assert_eq!(
+        (&agent("qwen")["version"], &agent("qwen")["speaks"]),
+        (&"fake 1 ACP 1".into(), &"acp".into())
+    );
     assert_eq!(agent("aider")["next"], "pip install aider-chat");
     assert!(!agent("fake").is_null());
-    let gemini = answer["builtIn"]["providers"].as_array().unwrap().iter().find(|known| known["name"] == "gemini");
+    let gemini = answer["builtIn"]["providers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|known| known["name"] == "gemini");
     assert_eq!(gemini.unwrap()["key"], "GOOGLE_API_KEY");
-    let said = story.redgreen("agents").exits(0).says("with no --agent, claude is taken");
+    let said = story.redgreen("agents").exits(0).says("default agent: claude");
     let said = said.says("built-in           gemini: GOOGLE_API_KEY is set");
     assert!(!said.stdout.contains("hush") && !answer.to_string().contains("hush"));
 }
@@ -360,7 +420,14 @@ fn an_agent_that_is_not_there_is_named_with_the_way_to_get_it() {
     let path = story.command("sh").args(["-c", "dirname $(command -v git)"]).output().unwrap();
     let path = String::from_utf8(path.stdout).unwrap();
     let bare = Story::new().env("PATH", path.trim());
-    bare.redgreen("run --agent aider \"x\"").exits(4).says("is not installed").says("pip install aider-chat");
-    story.redgreen("run --agent nobody \"x\"").exits(2).says("there is no agent \"nobody\"").says("claude");
+    bare.redgreen("run --agent aider \"x\"")
+        .exits(4)
+        .says("is not installed")
+        .says("pip install aider-chat");
+    story
+        .redgreen("run --agent nobody \"x\"")
+        .exits(2)
+        .says("unknown agent \"nobody\"")
+        .says("claude");
     bare.redgreen("run \"x\"").exits(2).says("no agent is configured").says("redgreen demo");
 }

@@ -16,7 +16,11 @@ fn fault_15_why_and_the_report_show_the_diff_of_a_refused_attempt() {
     let why = story.redgreen("why").exits(0);
     let diff = why.stdout.split_once("  diff").map(|(_, diff)| diff).unwrap_or_default();
     assert!(diff.contains("+    return a - b"), "{}", why.stdout);
-    assert!(!diff.contains("# line 150") && diff.contains("more lines: redgreen report"), "{}", why.stdout);
+    assert!(
+        !diff.contains("# line 150") && diff.contains("more lines: redgreen report"),
+        "{}",
+        why.stdout
+    );
     assert!(story.redgreen("--json why").exits(0).stdout.contains("return a - b"));
 
     story.redgreen("report --html run.html").exits(0);

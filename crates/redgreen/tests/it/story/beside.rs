@@ -40,7 +40,10 @@ fn an_assertion_in_a_source_file_cannot_be_bent_in_green() {
     story.git("config user.email ada@example.com");
     let manifest = "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
     story.file("Cargo.toml", manifest).file("src/lib.rs", "pub fn one() -> u32 {\n    1\n}\n");
-    story.file("redgreen.toml", "backoff = 0.0\n").file(".gitignore", "target/\n").script("kata.toml", SCRIPT);
+    story
+        .file("redgreen.toml", "backoff = 0.0\n")
+        .file(".gitignore", "target/\n")
+        .script("kata.toml", SCRIPT);
     story.commit("first");
     let said = story.redgreen("run --script @kata.toml \"double numbers\"").exits(3);
     let said = said.says("src/lib.rs was changed [green.tests_changed]");

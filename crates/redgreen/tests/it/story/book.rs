@@ -8,7 +8,12 @@ use super::Story;
 /// The examples by the name of their file: the block after the line that names it.
 fn example(page: &str, name: &str) -> String {
     let start = format!("`{name}`");
-    let rest = page.split("\n\n").skip_while(|part| !part.starts_with(&start)).skip(1).collect::<Vec<_>>().join("\n\n");
+    let rest = page
+        .split("\n\n")
+        .skip_while(|part| !part.starts_with(&start))
+        .skip(1)
+        .collect::<Vec<_>>()
+        .join("\n\n");
     let block = rest.strip_prefix("```").unwrap_or_else(|| panic!("no block behind {name}"));
     let (_, block) = block.split_once('\n').unwrap();
     block.split("\n```").next().unwrap().to_owned() + "\n"
@@ -24,8 +29,11 @@ fn page() -> String {
 fn runs(file: &str, turns: &str, command: &str, left: &str) {
     let page = page();
     assert!(page.contains(&format!("{command}\nredgreen approve\n")), "{command}");
-    let story = Story::new();
-    story.file(file, &example(&page, file)).file(turns, &example(&page, turns)).commit("the files of the book");
+    let story = Story::pytest();
+    story
+        .file(file, &example(&page, file))
+        .file(turns, &example(&page, turns))
+        .commit("the files of the book");
     story.redgreen(command.strip_prefix("redgreen ").unwrap()).exits(3);
     story.redgreen("approve").exits(0);
     assert!(story.root.join(left).is_file(), "{left} is merged");

@@ -1,5 +1,5 @@
-//! The built-in agent with a model that says what it is told to: whole runs, and everything that can go wrong between
-//! redgreen and a server.
+//! The built-in agent with a model that says what it is told to: whole runs, and everything that
+//! can go wrong between redgreen and a server.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -14,11 +14,9 @@ use super::doors::artifact;
 use crate::model::peak_kib;
 use crate::server::{Ending, Seen, Server, Turn, Wire};
 
-const TEST: &str =
-    "from calc import add\n\n\ndef test_adds():\n    assert add(2, 3) == 5\n    assert add(-1, 1) == 0\n";
+const TEST: &str = "from calc import add\n\n\ndef test_adds():\n    assert add(2, 3) == 5\n    assert add(-1, 1) == 0\n";
 const CODE: &str = "def add(a, b):\n    return a + b\n";
-const NEXT: &str =
-    r#"{"currentTest": {"description": "adds two numbers", "testFile": "test_calc.py", "implFile": "calc.py"}}"#;
+const NEXT: &str = r#"{"currentTest": {"description": "adds two numbers", "testFile": "test_calc.py", "implFile": "calc.py"}}"#;
 
 /// Which agent a request comes from, by its instructions.
 pub(crate) fn role(seen: &Seen) -> &'static str {
@@ -41,17 +39,20 @@ pub(crate) fn adder(seen: &Seen) -> Turn {
         return Turn::call("Read", json!({ "file_path": "notes/today.txt" }));
     }
     match (role(seen), seen.answers()) {
-        ("plan", 0) if !done => {
-            Turn::call("Write", json!({ "file_path": "test-list.md", "content": "- [ ] adds two numbers\n" }))
-        }
+        ("plan", 0) if !done => Turn::call(
+            "Write",
+            json!({ "file_path": "test-list.md", "content": "- [ ] adds two numbers\n" }),
+        ),
         ("plan", _) if done => Turn::say(r#"{"currentTest": null}"#),
         ("plan", _) => Turn::say(NEXT),
         ("red", 0) => Turn::call("Write", json!({ "file_path": "test_calc.py", "content": TEST }))
             .and_call("Complete", json!({ "implementation_files": [] })),
-        ("green", 0) => {
-            Turn::call("Write", json!({ "file_path": "calc.py", "content": CODE })).and_call("RunTests", json!({}))
-        }
-        ("green", _) => Turn::call("Complete", json!({ "implementation_files": ["calc.py"], "summary": "it adds" })),
+        ("green", 0) => Turn::call("Write", json!({ "file_path": "calc.py", "content": CODE }))
+            .and_call("RunTests", json!({})),
+        ("green", _) => Turn::call(
+            "Complete",
+            json!({ "implementation_files": ["calc.py"], "summary": "it adds" }),
+        ),
         ("refactor", _) => Turn::say("Nothing is worth changing."),
         _ => Turn::status(400).body("what is this about?"),
     }
@@ -59,7 +60,7 @@ pub(crate) fn adder(seen: &Seen) -> Turn {
 
 /// A project whose model is served there.
 fn with_model(server: &Server, wire: Wire) -> Story {
-    served(Story::new(), server, wire)
+    served(Story::pytest(), server, wire)
 }
 
 pub(crate) fn served(story: Story, server: &Server, wire: Wire) -> Story {
@@ -92,24 +93,38 @@ pub(crate) fn served(story: Story, server: &Server, wire: Wire) -> Story {
 #[test]
 fn a_models_server_on_this_machine_is_found_and_said() {
     for (models, words) in [
-        (r#"{"data": [{"id": "nomic-embed-text"}, {"id": "only"}]}"#, "taking ollama/only, its only model"),
-        (r#"{"data": [{"id": "one"}, {"id": "two"}]}"#, "taking ollama/one, the first of 2; others by --model: two"),
+        (
+            r#"{"data": [{"id": "nomic-embed-text"}, {"id": "only"}]}"#,
+            "using ollama/only, its only model",
+        ),
+        (
+            r#"{"data": [{"id": "one"}, {"id": "two"}]}"#,
+            "using ollama/one, the first of 2; select others with --model: two",
+        ),
     ] {
         let answer = Turn::status(200).body(models);
-        let asked = move |seen: &Seen| if seen.path.ends_with("/models") { answer.clone() } else { adder(seen) };
+        let asked = move |seen: &Seen| {
+            if seen.path.ends_with("/models") { answer.clone() } else { adder(seen) }
+        };
         let server = Server::answering(asked);
         // Another program listens where LM Studio would.
         let other = Server::answering(|_| Turn::status(200).body("<html>"));
         let tools = story_path();
-        let story =
-            Story::new().env("OLLAMA_HOST", &server.url).env("LMSTUDIO_BASE_URL", &other.url).env("PATH", &tools);
+        let story = Story::pytest()
+            .env("OLLAMA_HOST", &server.url)
+            .env("LMSTUDIO_BASE_URL", &other.url)
+            .env("PATH", &tools);
         let agents = story.redgreen("--json agents").exits(0).json();
         assert_eq!(agents["builtIn"]["servers"][0]["provider"], "ollama");
         assert_eq!(agents["builtIn"]["servers"].as_array().unwrap().len(), 1);
         story.redgreen("run \"an adder\"").exits(3).says(words);
         // Whoever resumes goes on with the same one.
         let kept = story.git("rev-parse --git-common-dir");
-        let runs = std::fs::read_dir(story.root.join(kept).join("redgreen/runs")).unwrap().flatten().next().unwrap();
+        let runs = std::fs::read_dir(story.root.join(kept).join("redgreen/runs"))
+            .unwrap()
+            .flatten()
+            .next()
+            .unwrap();
         let kept = std::fs::read_dir(runs.path())
             .unwrap()
             .flatten()
@@ -138,7 +153,11 @@ fn a_key_is_all_it_takes_for_a_whole_run() {
     for wire in Wire::ALL {
         let server = Server::answering(adder);
         let story = with_model(&server, wire);
-        let said = story.redgreen("run \"an adder\"").exits(3).says("waiting for a human").says("built-in (");
+        let said = story
+            .redgreen("run \"an adder\"")
+            .exits(3)
+            .says("waiting for a human")
+            .says("built-in (");
         assert_eq!(
             story.log(&format!("main..{}", story.branch())),
             [
@@ -150,12 +169,20 @@ fn a_key_is_all_it_takes_for_a_whole_run() {
             ]
         );
         assert!(said.stderr.contains("· RunTests"), "what it does is shown:\n{}", said.stderr);
-        assert!(said.stderr.contains("Nothing is worth changing."), "and what it says:\n{}", said.stderr);
+        assert!(
+            said.stderr.contains("Nothing is worth changing."),
+            "and what it says:\n{}",
+            said.stderr
+        );
         let requests = server.requests();
         assert_eq!(requests.len(), 7, "{:?}", requests.iter().map(role).collect::<Vec<_>>());
         assert!(requests.iter().all(|seen| seen.wire == wire), "{wire:?}");
-        let results =
-            requests.iter().find(|seen| role(seen) == "green" && seen.answers() == 1).unwrap().body.to_string();
+        let results = requests
+            .iter()
+            .find(|seen| role(seen) == "green" && seen.answers() == 1)
+            .unwrap()
+            .body
+            .to_string();
         assert!(results.contains("1 passed, 0 failed"), "RunTests runs them: {results}");
 
         let status = story.redgreen("status --json").exits(0).json();
@@ -166,8 +193,10 @@ fn a_key_is_all_it_takes_for_a_whole_run() {
             Wire::Chat | Wire::Gemini => spent["unpricedTurns"] == 5,
         };
         assert!(priced, "{wire:?} {spent}");
-        let note: Value =
-            serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch()))).unwrap();
+        let note: Value = serde_json::from_str(
+            &story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch())),
+        )
+        .unwrap();
         assert_eq!(note["spent"]["requests"], 7, "{note}");
         story.redgreen("approve").exits(0).says("merged");
     }
@@ -179,13 +208,18 @@ fn green_is_told_what_does_not_load_and_nobody_is_told_where_it_ran() {
     let story = with_model(&server, Wire::Anthropic);
     story.redgreen("run \"an adder\"").exits(3);
     let requests = server.requests();
-    let first = requests.iter().find(|seen| role(seen) == "green").unwrap().body["messages"].to_string();
+    let first =
+        requests.iter().find(|seen| role(seen) == "green").unwrap().body["messages"].to_string();
     assert!(
-        first.contains("does not load: test_calc.py:1: ModuleNotFoundError: No module named 'calc'\\n---"),
+        first.contains(
+            "does not load: test_calc.py:1: ModuleNotFoundError: No module named 'calc'\\n---"
+        ),
         "{first}"
     );
-    let (here, notes) =
-        (story.place("").display().to_string(), story.git("log --notes=tdd-handoffs --all --format=%N"));
+    let (here, notes) = (
+        story.place("").display().to_string(),
+        story.git("log --notes=tdd-handoffs --all --format=%N"),
+    );
     for text in requests.iter().map(|seen| seen.body.to_string()).chain([notes]) {
         assert!(!text.contains(here.trim_end_matches('/')), "{text}");
     }
@@ -200,11 +234,20 @@ fn live_events_are_lines_of_json_that_the_schema_describes() {
     let schema = story.redgreen("schema event").exits(0).stdout;
     let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
     let said = story.redgreen("run --json \"an adder\"").exits(3);
-    let lines: Vec<Value> = said.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> =
+        said.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (answer, lines) = lines.split_last().unwrap();
-    assert_eq!((&answer["version"], &answer["runs"][0]["spent"]["requests"]), (&json!(1), &json!(7)), "{answer}");
+    assert_eq!(
+        (&answer["version"], &answer["runs"][0]["spent"]["requests"]),
+        (&json!(1), &json!(7)),
+        "{answer}"
+    );
     for line in lines {
-        assert!(schema.is_valid(line), "{line}: {:?}", schema.iter_errors(line).collect::<Vec<_>>());
+        assert!(
+            schema.is_valid(line),
+            "{line}: {:?}",
+            schema.iter_errors(line).collect::<Vec<_>>()
+        );
     }
     let live = |kind: &str| lines.iter().filter(|line| line["live"] == kind).collect::<Vec<_>>();
     let text: String = live("text").iter().map(|line| line["text"].as_str().unwrap()).collect();
@@ -232,27 +275,38 @@ fn live_events_are_lines_of_json_that_the_schema_describes() {
 
 #[test]
 fn what_trying_again_cannot_help_stops_the_run_with_the_servers_words() {
-    let told =
-        |kind: &str, words: &str| json!({ "type": "error", "error": { "type": kind, "message": words } }).to_string();
+    let told = |kind: &str, words: &str| {
+        json!({ "type": "error", "error": { "type": kind, "message": words } }).to_string()
+    };
     for (turn, words) in [
         (
             Turn::status(404).body(&told("not_found_error", "model: claude-opus-5-5")),
             "has no model \"claude-opus-5-5\"",
         ),
-        (Turn::status(401).body(&told("authentication_error", "invalid x-api-key")), "does not accept the key: "),
+        (
+            Turn::status(401).body(&told("authentication_error", "invalid x-api-key")),
+            "does not accept the key: ",
+        ),
         (Turn::say("no").ending(Ending::Refusal), "refuses"),
     ] {
         let server = begins(vec![turn]);
         let story = with_model(&server, Wire::Anthropic);
-        let said = story.redgreen("run \"an adder\"").exits(4).says("the agent cannot work").says(words);
+        let said =
+            story.redgreen("run \"an adder\"").exits(4).says("the agent does not work").says(words);
         assert!(!said.stderr.contains("sk-ant-test") && !said.stdout.contains("sk-ant-test"));
         assert_eq!(server.requests().len(), 1, "nothing else is tried");
         story.redgreen("resume").exits(3);
     }
-    let story = Story::new().env("ANTHROPIC_API_KEY", "k").env("TDD_MODEL", "opus");
-    story.redgreen("run x").exits(2).says("not known who serves the model \"opus\"");
-    Story::new().redgreen("run --model claude-opus-5-5 x").exits(2).says("ANTHROPIC_API_KEY is not set");
-    Story::new().redgreen("run --agent built-in x").exits(2).says("the built-in agent needs a model");
+    let story = Story::pytest().env("ANTHROPIC_API_KEY", "k").env("TDD_MODEL", "opus");
+    story.redgreen("run x").exits(2).says("no known provider for model \"opus\"");
+    Story::pytest()
+        .redgreen("run --model claude-opus-5-5 x")
+        .exits(2)
+        .says("ANTHROPIC_API_KEY is not set");
+    Story::pytest()
+        .redgreen("run --agent built-in x")
+        .exits(2)
+        .says("the built-in agent needs a model");
 }
 
 #[test]
@@ -298,9 +352,15 @@ fn a_budget_that_is_spent_in_the_middle_of_a_turn_leaves_its_edits_for_a_larger_
 
     let server = Server::answering(adder);
     let story = with_model(&server, Wire::Anthropic);
-    story.redgreen("run --budget-usd 0.0001 \"an adder\"").exits(5).says("the next request costs about $0.");
+    story
+        .redgreen("run --budget-usd 0.0001 \"an adder\"")
+        .exits(5)
+        .says("the next request costs about $0.");
     let local = with_model(&server, Wire::Chat);
-    local.redgreen("run --budget-usd 9 \"an adder\"").exits(4).says("that of the model \"m\" is not known");
+    local
+        .redgreen("run --budget-usd 9 \"an adder\"")
+        .exits(4)
+        .says("the price of the model \"m\" is unknown");
     assert_eq!(server.requests().len(), 0, "nothing is spent to find that out");
 }
 
@@ -309,15 +369,21 @@ fn a_model_that_misbehaves_is_told_and_goes_on() {
     let server = begins(vec![
         Turn::call("Write", json!({ "file_path": "../test-list.md", "content": "x" }))
             .and_call("Bash", json!({ "command": "rm -rf /" })),
-        Turn::call("Write", json!({ "file_path": "test-list.md", "content": "- [ ] adds" })).ending(Ending::MaxTokens),
+        Turn::call("Write", json!({ "file_path": "test-list.md", "content": "- [ ] adds" }))
+            .ending(Ending::MaxTokens),
         Turn::say("I think we are done."),
-        Turn::call("Write", json!({ "file_path": "test-list.md", "content": "- [ ] adds two numbers\n" })),
+        Turn::call(
+            "Write",
+            json!({ "file_path": "test-list.md", "content": "- [ ] adds two numbers\n" }),
+        ),
     ]);
     let story = with_model(&server, Wire::Anthropic);
     story.redgreen("run \"an adder\"").exits(3);
-    let told: Vec<String> = server.requests().iter().map(|seen| seen.body["messages"].to_string()).collect();
+    let told: Vec<String> =
+        server.requests().iter().map(|seen| seen.body["messages"].to_string()).collect();
     assert!(
-        told[1].contains("leads out with") && told[1].contains("there is no tool \\\"Bash\\\" here"),
+        told[1].contains("leads out with")
+            && told[1].contains("there is no tool \\\"Bash\\\" here"),
         "{}",
         told[1]
     );
@@ -332,10 +398,11 @@ fn a_refused_green_is_explained_by_another_model_and_the_projects_notes_go_along
         let told = seen.body["messages"].to_string();
         match (role(seen), seen.answers()) {
             ("diagnosis", _) => Turn::say("It subtracts, and should add."),
-            ("green", 0) if !told.contains("It subtracts, and should add.") => {
-                Turn::call("Write", json!({ "file_path": "calc.py", "content": CODE.replace('+', "-") }))
-                    .and_call("Complete", json!({ "implementation_files": ["calc.py"] }))
-            }
+            ("green", 0) if !told.contains("It subtracts, and should add.") => Turn::call(
+                "Write",
+                json!({ "file_path": "calc.py", "content": CODE.replace('+', "-") }),
+            )
+            .and_call("Complete", json!({ "implementation_files": ["calc.py"] })),
             _ => adder(seen),
         }
     });
@@ -372,7 +439,8 @@ fn commands_run_behind_the_fence_without_the_users_credentials() {
     std::fs::write(story.place("home/.netrc"), "password hunter2").unwrap();
     story.redgreen("run \"an adder\"");
     let requests = bash.requests();
-    let told = requests.iter().find(|seen| role(seen) == "refactor" && seen.answers() == 1).unwrap();
+    let told =
+        requests.iter().find(|seen| role(seen) == "refactor" && seen.answers() == 1).unwrap();
     let told = told.body["messages"].to_string();
     assert!(told.contains("key=\\n") && !told.contains("hunter2"), "{told}");
     assert!(told.contains("feat: adds two numbers"), "git can be read: {told}");
@@ -395,9 +463,13 @@ fn commands_reach_package_registries_by_name_and_nothing_else() {
     let story = with_model(&server, Wire::Anthropic);
     let run = story.redgreen("run \"an adder\"");
     let requests = server.requests();
-    let told = requests.iter().find(|seen| role(seen) == "refactor" && seen.answers() == 1).unwrap();
+    let told =
+        requests.iter().find(|seen| role(seen) == "refactor" && seen.answers() == 1).unwrap();
     let told = told.body["messages"].to_string();
-    assert!(told.contains("403 Forbidden") && told.contains("no connection to evil.example:443"), "{told}");
+    assert!(
+        told.contains("403 Forbidden") && told.contains("no connection to evil.example:443"),
+        "{told}"
+    );
     assert!(!told.contains("\\naround"), "{told}");
     assert!(run.stderr.contains("no connection to evil.example:443"), "{}", run.stderr);
     assert_eq!(other.requests().len(), 0);
@@ -419,7 +491,8 @@ fn reading_editing_testing_and_being_done_takes_few_bytes() {
     story.file("calc.py", "def add(a, b):\n    return a - b\n");
     story.commit("wrong");
     story.redgreen("run \"an adder\"").exits(3);
-    let green: Vec<Seen> = server.requests().into_iter().filter(|seen| role(seen) == "green").collect();
+    let green: Vec<Seen> =
+        server.requests().into_iter().filter(|seen| role(seen) == "green").collect();
     let sizes: Vec<usize> = green.iter().map(|seen| seen.bytes).collect();
     assert_eq!(sizes.len(), 4);
     assert!(sizes.iter().sum::<usize>() < BYTES_MAX, "{sizes:?}: {}", green[3].body);
@@ -449,7 +522,10 @@ fn runs_at_once_finish_in_little_memory_and_do_not_meet_each_other() {
         assert_eq!(code, Some(Some(3)));
         assert!(peak > 0 && peak < MEMORY_KIB_MAX, "{peak} KiB");
     }
-    assert_eq!(story.redgreen("status --json").exits(0).json()["runs"].as_array().unwrap().len(), RUNS);
+    assert_eq!(
+        story.redgreen("status --json").exits(0).json()["runs"].as_array().unwrap().len(),
+        RUNS
+    );
 }
 
 #[test]

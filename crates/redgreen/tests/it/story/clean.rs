@@ -1,4 +1,5 @@
-//! `redgreen clean`: what can go goes, with sizes; nothing of an open run, of a run at work or of salvage does.
+//! `redgreen clean`: what can go goes, with sizes; nothing of an open run, of a run at work or of
+//! salvage does.
 
 use std::fs;
 use std::path::PathBuf;
@@ -50,15 +51,18 @@ fn fault_16_clean_lists_with_sizes_and_removes_only_when_told() {
     let lock = fs::File::create(workshop.join("rooms/0.lock")).unwrap();
     lock.lock().unwrap();
     let kept = items(&story, "--json clean --yes");
-    assert!(kept.iter().all(|item| item["removed"] == false && item["kept"].is_string()), "{kept:?}");
-    story.redgreen("clean").exits(0).says("stays: a test run is").says("there is nothing to remove");
+    assert!(
+        kept.iter().all(|item| item["removed"] == false && item["kept"].is_string()),
+        "{kept:?}"
+    );
+    story.redgreen("clean").exits(0).says("kept: a test run is").says("nothing to remove");
     assert!(room.exists() && build.exists());
     drop(lock);
 
     let gone = items(&story, "--json clean --yes");
     assert!(gone.iter().all(|item| item["removed"] == true), "{gone:?}");
     assert!(!room.exists() && !build.exists());
-    story.redgreen("clean").exits(0).says("there is nothing to remove");
+    story.redgreen("clean").exits(0).says("nothing to remove");
     // The run is as it was.
     story.redgreen("approve").exits(0).says("merged");
 }
@@ -79,22 +83,35 @@ fn fault_16_clean_asks_on_a_terminal() {
 fn fault_16_clean_spares_open_runs_and_salvages_what_it_removes() {
     let story = waiting();
     let workshop = workshop(&story);
-    let id = fs::read_dir(story.root.join(".git/redgreen/open")).unwrap().next().unwrap().unwrap().file_name();
+    let id = fs::read_dir(story.root.join(".git/redgreen/open"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .file_name();
     let worktree = workshop.join(&id);
-    let added = story.command("git").args(["worktree", "add", "-q", "--detach"]).arg(&worktree).output().unwrap();
+    let added = story
+        .command("git")
+        .args(["worktree", "add", "-q", "--detach"])
+        .arg(&worktree)
+        .output()
+        .unwrap();
     assert!(added.status.success(), "{added:?}");
     fs::write(worktree.join("unsaved.py"), "WORK = 1\n").unwrap();
     let unknown = workshop.join("20200101-000000-gone");
     fs::create_dir_all(&unknown).unwrap();
     fs::write(unknown.join("notes"), "mine").unwrap();
     story.redgreen("clean --yes").exits(0);
-    story.redgreen("clean").exits(0).says("is open: redgreen resume").says("git has no record of it");
+    story.redgreen("clean").exits(0).says("is open: redgreen resume").says("git does not know it");
     assert!(worktree.join("unsaved.py").exists() && unknown.join("notes").exists());
 
     // Of a run that nobody knows any more, the work is salvaged.
     fs::remove_dir_all(story.root.join(".git/redgreen/runs").join(&id)).unwrap();
     let gone = items(&story, "--json clean --yes");
-    assert!(gone.iter().any(|item| item["kind"] == "worktree" && item["removed"] == true), "{gone:?}");
+    assert!(
+        gone.iter().any(|item| item["kind"] == "worktree" && item["removed"] == true),
+        "{gone:?}"
+    );
     assert!(!worktree.exists());
     story.redgreen("salvage diff left-behind").exits(0).says("+WORK = 1");
 }
@@ -108,10 +125,10 @@ fn fault_16_clean_removes_demo_folders_as_the_demo_left_them() {
     story.redgreen("demo").exits(0);
     let demo = fs::read_dir(&temporary).unwrap().map(|entry| entry.unwrap().path());
     let demo = demo.into_iter().find(|path| path.join("roman").exists()).unwrap();
-    fs::write(demo.join("roman/mine.rs"), "// mine\n").unwrap();
-    story.redgreen("clean --yes").exits(0).says("stays: it was changed since the demo");
-    assert!(demo.join("roman/mine.rs").exists());
-    fs::remove_file(demo.join("roman/mine.rs")).unwrap();
+    fs::write(demo.join("roman/mine.py"), "# mine\n").unwrap();
+    story.redgreen("clean --yes").exits(0).says("kept: it was changed since the demo");
+    assert!(demo.join("roman/mine.py").exists());
+    fs::remove_file(demo.join("roman/mine.py")).unwrap();
     story.redgreen("clean").exits(0).says("demo  ").says("can be removed");
     story.redgreen("clean --yes").exits(0).says("(removed)");
     assert!(!demo.exists());

@@ -16,9 +16,10 @@ answer = '{"contest": {"test": "test_calc.py::test_adds", "why": "the sum of 1 a
 "#;
 
 fn contested(rest: &str) -> Story {
-    let story = Story::new();
+    let story = Story::pytest();
     story.script("kata.toml", &format!("{KATA}{rest}"));
-    let said = story.redgreen("run --script @kata.toml \"add gives the sum of two numbers\"").exits(3);
+    let said =
+        story.redgreen("run --script @kata.toml \"add gives the sum of two numbers\"").exits(3);
     let said = said.says("green.contested").says("the sum of 1 and 2 is 3");
     let said = said.says("assert add(1, 2) == 4").says("add gives the sum of two numbers");
     said.says("redgreen reject ").says("redgreen resume ").says("redgreen abort ");
@@ -31,10 +32,11 @@ fn contested(rest: &str) -> Story {
 #[test]
 fn a_contested_test_that_stands_is_made_to_pass() {
     let story = contested(
-        "[[green]]\ndo = [{ shell = 'echo \"$REDGREEN_TROUBLE\" | grep -q \"the test stands\"', must-succeed = true },\n\
-         { write = \"calc.py\", text = \"def add(a, b):\\n    return a + b + 1\\n\" }]\n\n[[plan]]\ndone = true\n",
+        "[[green]]\ndo = [{ shell = 'echo \"$REDGREEN_TROUBLE\" | grep -q \"a human reviewed the \
+         test and kept it\"', must-succeed = true },\n{ write = \"calc.py\", text = \"def add(a, \
+         b):\\n    return a + b + 1\\n\" }]\n\n[[plan]]\ndone = true\n",
     );
-    story.redgreen("resume").exits(3).says("everything is done");
+    story.redgreen("resume").exits(3).says("all phases are accepted");
     assert_eq!(story.log(&format!("main..{}", story.branch())).len(), 5);
 }
 
@@ -45,6 +47,6 @@ fn a_contested_test_that_is_rejected_is_written_anew() {
          [[green]]\ndo = [{ write = \"calc.py\", text = \"def add(a, b):\\n    return a + b\\n\" }]\n\n[[plan]]\ndone = true\n",
     );
     story.redgreen("reject \"1 and 2 are 3\"").exits(0).says("redgreen resume");
-    story.redgreen("resume").exits(3).says("everything is done");
+    story.redgreen("resume").exits(3).says("all phases are accepted");
     assert!(story.git(&format!("show {}:test_calc.py", story.branch())).contains("== 3"));
 }

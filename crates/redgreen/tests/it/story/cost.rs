@@ -24,7 +24,10 @@ fn a_phase_takes_few_git_processes() {
         *by_command.entry(command(call)).or_default() += 1;
     }
     let per_phase = calls.len() / PHASES;
-    eprintln!("{per_phase} git processes per phase; {} in the whole run: {by_command:#?}", calls.len());
+    eprintln!(
+        "{per_phase} git processes per phase; {} in the whole run: {by_command:#?}",
+        calls.len()
+    );
     assert!(per_phase <= GIT_PROCESSES_PER_PHASE_MAX, "{by_command:#?}");
 }
 
@@ -47,7 +50,8 @@ fn the_bench_measures_and_compares() {
     let bench = said.json();
     assert_eq!(bench["version"], 1);
     let measures = bench["measures"].as_array().unwrap();
-    for name in ["start-up", "a phase, own time", "status, 100 handoffs", "history, 1000 handoffs"] {
+    for name in ["start-up", "a phase, own time", "status, 100 handoffs", "history, 1000 handoffs"]
+    {
         let found = measures.iter().find(|measure| measure["name"] == name).unwrap();
         assert!(found["medianMs"].is_f64(), "{found}");
         assert!(found["against"][0]["ratio"].is_f64(), "{found}");
@@ -56,18 +60,24 @@ fn the_bench_measures_and_compares() {
         let found = measures.iter().find(|measure| measure["name"] == name).unwrap();
         assert!(found["against"][0]["ratio"].is_f64(), "{found}");
     }
-    let reading = measures.iter().find(|measure| measure["name"] == "JUnit XML, 20000 silent cases").unwrap();
+    let reading =
+        measures.iter().find(|measure| measure["name"] == "JUnit XML, 20000 silent cases").unwrap();
     assert!(reading["megabytesPerSecond"].is_f64(), "{reading}");
-    let turn = measures.iter().find(|measure| measure["name"] == "a turn of four requests").unwrap();
+    let turn =
+        measures.iter().find(|measure| measure["name"] == "a turn of four requests").unwrap();
     assert!(turn["requests"] == 4 && turn["bytesSent"].as_u64() < Some(12_000), "{turn}");
     let many = measures.iter().find(|measure| measure["name"] == "5 runs at once").unwrap();
     assert!(many["finished"] == 5 && many["against"][0]["ratio"].is_f64(), "{many}");
-    let verdict = measures.iter().find(|measure| measure["name"] == "a GREEN verdict, pytest, 1 s").unwrap();
+    let verdict =
+        measures.iter().find(|measure| measure["name"] == "a GREEN verdict, pytest, 1 s").unwrap();
     assert!(verdict["against"][0]["ratio"].is_f64(), "{verdict}");
     let goals = bench["goals"].as_array().unwrap();
     for (name, unit) in [("start-up", "milliseconds"), ("size of the program", "mebibytes")] {
         let goal = goals.iter().find(|goal| goal["name"] == name).unwrap();
-        assert!(goal["value"].is_f64() && goal["met"].is_boolean() && goal["unit"] == unit, "{goal}");
+        assert!(
+            goal["value"].is_f64() && goal["met"].is_boolean() && goal["unit"] == unit,
+            "{goal}"
+        );
     }
     assert_eq!(bench["losses"], serde_json::json!([]));
     assert_eq!(fs::read_dir(&story.root).unwrap().count(), 0, "the bench left something behind");
@@ -84,10 +94,14 @@ fn a_bench_is_compared_with_figures_of_before() {
     fs::write(story.place("small.json"), figures(0.001)).unwrap();
     fs::write(story.place("large.json"), figures(100_000.0)).unwrap();
     fs::write(story.place("none.json"), "{}").unwrap();
-    let bench = |file: &str| format!("bench reports --quick --compare {}", story.place(file).display());
-    story.redgreen(&bench("small.json")).exits(1).says("worse than before: size of the program is");
+    let bench =
+        |file: &str| format!("bench reports --quick --compare {}", story.place(file).display());
+    story.redgreen(&bench("small.json")).exits(1).says("worse: size of the program is");
     story.redgreen(&bench("large.json")).exits(0).says("goal: below 20.0 MiB");
-    story.redgreen(&bench("none.json")).exits(2).says("none.json holds no figures to compare with");
+    story.redgreen(&bench("none.json")).exits(2).says(
+        "none.json contains no figures to compare \
+                           with",
+    );
 }
 
 /// Every call of git adds a line to a file beside the repository.
@@ -95,13 +109,21 @@ fn counted(story: Story) -> Story {
     let folder = story.place("counting");
     let wrapper = folder.join("git");
     let calls = story.place("calls").display().to_string();
-    let path = String::from_utf8(story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout);
+    let path = String::from_utf8(
+        story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout,
+    );
     let path = path.unwrap();
-    let git = String::from_utf8(story.command("sh").args(["-c", "command -v git"]).output().unwrap().stdout).unwrap();
+    let git = String::from_utf8(
+        story.command("sh").args(["-c", "command -v git"]).output().unwrap().stdout,
+    )
+    .unwrap();
     fs::create_dir_all(&folder).unwrap();
     fs::write(
         &wrapper,
-        format!("#!/bin/sh\n{{ printf '%s\\t' \"$@\"; echo; }} >> '{calls}'\nexec '{}' \"$@\"\n", git.trim()),
+        format!(
+            "#!/bin/sh\n{{ printf '%s\\t' \"$@\"; echo; }} >> '{calls}'\nexec '{}' \"$@\"\n",
+            git.trim()
+        ),
     )
     .unwrap();
     fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).unwrap();
@@ -109,7 +131,11 @@ fn counted(story: Story) -> Story {
 }
 
 fn calls(story: &Story) -> Vec<String> {
-    fs::read_to_string(story.place("calls")).unwrap_or_default().lines().map(str::to_owned).collect()
+    fs::read_to_string(story.place("calls"))
+        .unwrap_or_default()
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The first word that is no option and no option's value.

@@ -1,4 +1,5 @@
-//! The crash matrix: killed before and after every single effect, a run comes to exactly what it would have come to.
+//! The crash matrix: killed before and after every single effect, a run comes to exactly what it
+//! would have come to.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -159,10 +160,18 @@ fn check(play: &Play, point: Point, expected: &Expected) {
         None => drop(said.exits(code)),
     }
     if !approving {
-        assert_eq!(story.belongings(), before, "{point:?} {effect:?}: the user's checkout was touched");
+        assert_eq!(
+            story.belongings(),
+            before,
+            "{point:?} {effect:?}: the user's checkout was touched"
+        );
         wait_for_human(&story, point);
         assert_eq!(story.work(), expected.work, "{point:?} {effect:?}");
-        assert_eq!(story.belongings(), before, "{point:?} {effect:?}: the user's checkout was touched");
+        assert_eq!(
+            story.belongings(),
+            before,
+            "{point:?} {effect:?}: the user's checkout was touched"
+        );
         story.assert_no_worktree();
     }
     if effect.is_some() || !approving {
@@ -205,7 +214,8 @@ fn intents(story: &Story) -> Vec<String> {
     let runs = fs::read_dir(story.root.join(".git/redgreen/runs")).unwrap();
     let run = runs.map(|entry| entry.unwrap().path()).next().unwrap();
     let journal = fs::read_to_string(run.join("journal.jsonl")).unwrap();
-    let lines = journal.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let lines =
+        journal.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     lines.filter_map(|line| Some(line.get("intent")?.as_str()?.to_owned())).collect()
 }
 

@@ -1,5 +1,6 @@
-//! A disk that is full, and a git folder that cannot be written: the reason is told, nothing is lost, and the run goes
-//! on when there is room again. Each story plays itself in a namespace of its own, where it may mount things.
+//! A disk that is full, and a git folder that cannot be written: the reason is told, nothing is
+//! lost, and the run goes on when there is room again. Each story plays itself in a namespace of
+//! its own, where it may mount things.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -59,7 +60,12 @@ fn with_a_read_only_git_folder() {
     let story = story();
     let mut killed = story.prepare(RUN);
     killed.env("REDGREEN_KILL_AT", "before:12").output().unwrap();
-    let commit = story.git(&format!("rev-list --reverse main..{}", story.branch())).lines().next().unwrap().to_owned();
+    let commit = story
+        .git(&format!("rev-list --reverse main..{}", story.branch()))
+        .lines()
+        .next()
+        .unwrap()
+        .to_owned();
     let verbs = [RUN, "resume", "approve", "abort", &format!("rollback {commit}")];
     for finished in [false, true] {
         if finished {
@@ -86,14 +92,17 @@ fn with_a_read_only_git_folder() {
     story.merged();
 }
 
-/// Plays an ignored story on a small disk of its own, as someone who may mount; says so where that cannot be.
+/// Plays an ignored story on a small disk of its own, as someone who may mount; says so where that
+/// cannot be.
 fn in_a_namespace(name: &str) {
     let folder = tempfile::tempdir().unwrap();
     let mount = "mount -t tmpfs -o size=4m tmpfs \"$0\" || exit 99; [ $# = 0 ] || TMPDIR=\"$0\" exec \"$@\"";
     let namespace = || {
         #[expect(clippy::disallowed_methods, reason = "a story starts programs as a user does")]
         let mut command = Command::new("unshare");
-        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", mount]).arg(folder.path());
+        command
+            .args(["--user", "--map-root-user", "--mount", "sh", "-c", mount])
+            .arg(folder.path());
         command
     };
     let reason = match namespace().output() {
@@ -140,6 +149,7 @@ fn read_only(story: &Story, on: bool) {
 
 /// Every file under the git folder, by name and length.
 fn files(story: &Story) -> String {
-    let list = story.command("find").args([".git", "-type", "f", "-printf", "%p %s\n"]).output().unwrap();
+    let list =
+        story.command("find").args([".git", "-type", "f", "-printf", "%p %s\n"]).output().unwrap();
     String::from_utf8_lossy(&list.stdout).into_owned()
 }

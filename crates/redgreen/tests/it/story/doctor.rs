@@ -1,4 +1,5 @@
-//! `redgreen doctor`: says whether a run could start, what it looked at, and how to fix what is wrong.
+//! `redgreen doctor`: says whether a run could start, what it looked at, and how to fix what is
+//! wrong.
 
 use serde_json::Value;
 
@@ -8,7 +9,11 @@ use super::{Said, Story};
 fn findings(answer: &Value, name: &str) -> Vec<String> {
     let checks = answer["checks"].as_array().unwrap();
     let named = checks.iter().filter(|check| check["name"] == name);
-    named.map(|check| format!("{}: {}", check["finding"].as_str().unwrap(), check["saw"].as_str().unwrap())).collect()
+    named
+        .map(|check| {
+            format!("{}: {}", check["finding"].as_str().unwrap(), check["saw"].as_str().unwrap())
+        })
+        .collect()
 }
 
 #[track_caller]
@@ -19,7 +24,7 @@ fn finds(said: &Said, name: &str, words: &str) {
 
 #[test]
 fn a_project_that_works_is_proved_to_work() {
-    let story = Story::new();
+    let story = Story::pytest();
     story.file("test_a.py", "def test_one():\n    pass\ndef test_two():\n    assert False\n");
     story.commit("tests");
     let before = story.belongings();
@@ -28,30 +33,34 @@ fn a_project_that_works_is_proved_to_work() {
     finds(&said, "git", "good: git version 2.");
     finds(&said, "repository", "good: on main at ");
     finds(&said, "identity", "good: Ada <ada@example.com>");
-    finds(&said, "settings", "good: every key is known");
+    finds(&said, "settings", "good: all keys and values are valid");
     finds(&said, "framework", "good: pytest in the root");
-    finds(&said, "suite", "note: red: 1 passed, 1 failed, 0 skipped\nfails before any work: test_a.py::test_two");
-    finds(&said, "one test", "good: exactly this one ran");
-    finds(&said, "no test", "good: zero ran");
-    finds(&said, "list", "good: 2 named, 2 ran");
+    finds(
+        &said,
+        "suite",
+        "note: red: 1 passed, 1 failed, 0 skipped\nfails before any change: test_a.py::test_two",
+    );
+    finds(&said, "one test", "good: only this test ran");
+    finds(&said, "no test", "good: no test ran");
+    finds(&said, "list", "good: 2 listed, 2 ran");
     finds(&said, "worktrees", "good: ");
     finds(&said, "linter", "good: none");
     finds(&said, "agents", "good: ");
-    finds(&said, "worker", "note: no agent is configured: none is named, and none was found that could work");
-    finds(&said, "sandbox", "tests and agents run behind: ");
+    finds(&said, "worker", "note: no agent is configured, and no usable one was found");
+    finds(&said, "sandbox", "tests and agents run in: ");
     assert_eq!(findings(&said.json(), "coverage").len(), 1);
     assert_eq!(before, story.belongings(), "the checkout is as it was");
 }
 
 #[test]
 fn who_would_work_is_told_as_the_run_finds_out() {
-    let story = Story::new();
+    let story = Story::pytest();
     story.file("test_a.py", "def test_one():\n    pass\n").commit("tests");
     let said = story.redgreen("doctor").exits(0).says("ready, but no agent is configured");
     said.says("fix  log in to an agent (redgreen agents)").says("next  redgreen agents");
 
     let story = story.env("ANTHROPIC_API_KEY", "sk-ant-test");
-    let said = story.redgreen("doctor").exits(0).says("a run could start; built-in (");
+    let said = story.redgreen("doctor").exits(0).says("ready: a run would use built-in (");
     said.says("next  redgreen run");
 }
 
@@ -64,36 +73,47 @@ fn what_is_wrong_comes_with_the_fix() {
 
     story.redgreen("-C nowhere doctor").exits(4).says("there is no folder nowhere");
 
-    let story = Story::new();
+    let story = Story::pytest();
     story.file("redgreen.toml", "max-retrys = 3\n").file("conftest.py", "import nowhere\n");
     story.git("config --unset user.email");
     let said = story.redgreen("doctor").exits(4).says("did you mean `max-retries`?");
-    said.says("fix  git config user.name").says("the runner refused to start").says("No module named 'nowhere'");
+    said.says("fix  git config user.name")
+        .says("the test runner could not start")
+        .says("No module named 'nowhere'");
 }
 
 #[test]
 fn what_only_running_can_show_is_shown() {
-    let story = Story::new();
+    let story = Story::pytest();
     story.file("test_a.py", "import time\ndef test_hangs():\n    time.sleep(600)\n");
     let names_the_test = |limit: &u32| {
         let settings = format!(
             "[timeout]\nred = {limit}\n[agent]\nscript = \"nowhere.toml\"\n[lint]\ncommands = [\"nolint --all\"]\n"
         );
         story.file("redgreen.toml", &settings);
-        let said = story.redgreen("doctor").exits(4).says(&format!("not done after {limit} s"));
+        let said = story.redgreen("doctor").exits(4).says(&format!("not finished after {limit} s"));
         let said = said.says("how  python -m pytest (timed out, ");
         let said = said.says(&format!("timeout.red = {} in redgreen.toml", limit * 5));
-        let said = said.says("nolint is not there").says("fix  correct agent.script").says("3 problems to fix");
-        said.stdout.contains("did not end: test_a.py::test_hangs")
+        let said = said
+            .says("nolint not found")
+            .says("fix  correct agent.script")
+            .says("3 problems to fix");
+        said.stdout.contains("did not finish: test_a.py::test_hangs")
     };
     assert!(super::LIMITS.iter().any(names_the_test), "the test that hangs is never named");
 
-    story.file("redgreen.toml", "").file("test_a.py", "import os\ndef test_exits():\n    os._exit(0)\n");
-    story.redgreen("doctor").exits(4).says("did not come to its end").says("did not end: test_a.py::test_exits");
+    story
+        .file("redgreen.toml", "")
+        .file("test_a.py", "import os\ndef test_exits():\n    os._exit(0)\n");
+    story
+        .redgreen("doctor")
+        .exits(4)
+        .says("suite      did not finish: ")
+        .says("did not finish: test_a.py::test_exits");
 
     story.file("test_a.py", "def test_fails():\n    assert False\n").file("ruff.toml", "");
     let said = story.redgreen("--json doctor").exits(0);
-    finds(&said, "one test", "good: exactly this one ran");
+    finds(&said, "one test", "good: only this test ran");
     let story = story.env("PATH", "/usr/bin:/bin");
     story.redgreen("doctor").says("fix  pip install ruff");
 }
@@ -103,9 +123,15 @@ fn agents_on_the_path_are_asked_who_they_are() {
     let story = Story::bare_folder();
     let bin = story.place("bin");
     std::fs::create_dir_all(&bin).unwrap();
-    for (name, text) in [("codex", "#!/bin/sh\necho codex-cli 9.9\n"), ("aider", "#!/bin/sh\nexit 1\n")] {
+    for (name, text) in
+        [("codex", "#!/bin/sh\necho codex-cli 9.9\n"), ("aider", "#!/bin/sh\nexit 1\n")]
+    {
         std::fs::write(bin.join(name), text).unwrap();
-        std::fs::set_permissions(bin.join(name), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(
+            bin.join(name),
+            std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        )
+        .unwrap();
     }
     let path = format!("{}:/usr/bin:/bin", bin.display());
     let said = story.env("PATH", &path).redgreen("--json doctor").exits(4);
@@ -115,19 +141,27 @@ fn agents_on_the_path_are_asked_who_they_are() {
 
 #[test]
 fn a_command_of_the_settings_is_what_is_proved() {
-    let story = Story::new();
+    let story = Story::pytest();
     story.file("redgreen.toml", "[test]\ncommand = \"true\"\n");
     let said = story.redgreen("--json doctor").exits(0);
     finds(&said, "framework", "good: command in the root");
     finds(&said, "suite", "good: green: 1 passed");
-    finds(&said, "one test", "good: exactly this one ran");
-    finds(&said, "no test", "good: zero ran");
+    finds(&said, "one test", "good: only this test ran");
+    finds(&said, "no test", "good: no test ran");
     let report = "<testsuite><testcase name='a'/></testsuite>";
     story
         .file("redgreen.toml", "[test]\ncommand = \"cp one.xml out.xml\"\nreport = \"out.xml\"\n")
         .file("one.xml", report);
     // The clean room has what is committed.
-    story.redgreen("doctor").exits(4).says("it has the last commit, not your uncommitted changes");
+    story.redgreen("doctor").exits(4).says(
+        "it contains the last commit, not your uncommitted \
+                    changes",
+    );
     story.commit("a report");
-    finds(&story.redgreen("--json doctor").exits(0), "one test", "note: it runs no test alone");
+    finds(
+        &story.redgreen("--json doctor").exits(0),
+        "one test",
+        "note: the runner cannot run a \
+                           single test",
+    );
 }

@@ -1,4 +1,5 @@
-//! The front doors: a specification, a task, a design with context files; from the file to a branch that waits.
+//! The front doors: a specification, a task, a design with context files; from the file to a branch
+//! that waits.
 
 mod faulty;
 mod handed_over;
@@ -22,7 +23,7 @@ pub(super) const TASK_SCRIPT: &str = include_str!("doors/task.toml");
 
 /// A project for pytest with a file and a script beside it.
 pub(super) fn story(file: &str, text: &str, script: &str) -> Story {
-    let story = Story::new();
+    let story = Story::pytest();
     story.script(file, text).script("kata.toml", script);
     story
 }
@@ -30,8 +31,10 @@ pub(super) fn story(file: &str, text: &str, script: &str) -> Story {
 /// The only run's folder.
 #[track_caller]
 pub(super) fn run_folder(story: &Story) -> std::path::PathBuf {
-    let runs: Vec<_> =
-        fs::read_dir(story.root.join(".git/redgreen/runs")).unwrap().map(|run| run.unwrap().path()).collect();
+    let runs: Vec<_> = fs::read_dir(story.root.join(".git/redgreen/runs"))
+        .unwrap()
+        .map(|run| run.unwrap().path())
+        .collect();
     assert_eq!(runs.len(), 1);
     runs.into_iter().next().unwrap()
 }
@@ -45,7 +48,8 @@ pub(super) fn json(story: &Story, name: &str) -> serde_json::Value {
     serde_json::from_str(&artifact(story, name)).unwrap()
 }
 
-pub(super) const RUN_DESIGN: &str = "run --script @kata.toml --issue 87 --lld docs/lld.md --context src/util.py";
+pub(super) const RUN_DESIGN: &str =
+    "run --script @kata.toml --issue 87 --lld docs/lld.md --context src/util.py";
 
 /// A story with a design and a calculator's script.
 pub(super) fn design() -> Story {

@@ -11,7 +11,7 @@ fn folder(name: &str) -> PathBuf {
 
 /// The project in a repository of its own.
 fn project(name: &str) -> Story {
-    let story = Story::new();
+    let story = Story::pytest();
     let mut files = Vec::new();
     list(&folder(name), &mut files);
     for file in files {
@@ -50,14 +50,18 @@ fn a_specification_from_its_file_to_the_merge() {
     typed(&story, "spec");
     assert!(story.root.join("shop/receipt.py").is_file());
     let red = fs::read_to_string(story.root.join(".agentforge/artifacts/red.yaml")).unwrap();
-    assert!(red.contains("request_id: REQ-20260102-0001") && red.contains("priority: must"), "{red}");
+    assert!(
+        red.contains("request_id: REQ-20260102-0001") && red.contains("priority: must"),
+        "{red}"
+    );
 }
 
 #[test]
 fn a_request_and_a_task_from_their_files_to_the_merge() {
     let story = project("task");
     typed(&story, "task");
-    let list = fs::read_to_string(story.root.join(".workflow/active/WFS-temperature/TODO_LIST.md")).unwrap();
+    let list = fs::read_to_string(story.root.join(".workflow/active/WFS-temperature/TODO_LIST.md"))
+        .unwrap();
     assert!(list.contains("- [x] **IMPL-1**") && list.contains("- [ ] **IMPL-2**"), "{list}");
     assert!(story.root.join(".workflow/active/WFS-temperature/.process/tdd-summary.md").is_file());
     assert!(story.root.join("caesar.py").is_file() && story.root.join("temperature.py").is_file());

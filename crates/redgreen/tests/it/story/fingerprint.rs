@@ -1,5 +1,5 @@
-//! What a run comes to, whatever happened on the way: two runs with the same fingerprint cannot be told apart by what
-//! they left in the repository.
+//! What a run comes to, whatever happened on the way: two runs with the same fingerprint cannot be
+//! told apart by what they left in the repository.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,8 @@ use std::sync::OnceLock;
 
 use super::Story;
 
-/// Plays pytest's own report of the same files again, so that hundreds of runs take minutes; the first time is real.
+/// Plays pytest's own report of the same files again, so that hundreds of runs take minutes; the
+/// first time is real.
 const ECHO: &str = r#"#!/bin/sh
 case "$*" in *"-m pytest"*) ;; *) exec "$REAL" "$@" ;; esac
 key=$(
@@ -39,7 +40,8 @@ const OURS: &[&str] = &["builds", "cargo-target", "judged", "rooms"];
 pub(crate) fn echo() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("echo-{}", std::process::id()));
+        let folder =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("echo-{}", std::process::id()));
         make_echo(&folder);
         folder
     })
@@ -51,7 +53,9 @@ fn make_echo(folder: &Path) {
     fs::create_dir_all(&bin).unwrap();
     fs::create_dir_all(&kept).unwrap();
     let real = crate::runner::venv().join("bin/python");
-    let script = ECHO.replace("$REAL", &real.display().to_string()).replace("$KEPT", &kept.display().to_string());
+    let script = ECHO
+        .replace("$REAL", &real.display().to_string())
+        .replace("$KEPT", &kept.display().to_string());
     let python = bin.join("python");
     fs::write(&python, script).unwrap();
     fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).unwrap();
@@ -84,15 +88,26 @@ impl Story {
     /// What a merged run is: the tree, and nothing of the run beside it.
     #[track_caller]
     pub(crate) fn merged(&self) -> Vec<String> {
-        let fsck = self.command("git").args(["fsck", "--strict", "--no-dangling"]).output().unwrap();
+        let fsck =
+            self.command("git").args(["fsck", "--strict", "--no-dangling"]).output().unwrap();
         assert!(fsck.status.success(), "{}", String::from_utf8_lossy(&fsck.stderr));
-        assert_eq!(self.git("for-each-ref refs/heads/redgreen refs/redgreen/work refs/notes/redgreen-tmp"), "");
+        assert_eq!(
+            self.git("for-each-ref refs/heads/redgreen refs/redgreen/work refs/notes/redgreen-tmp"),
+            ""
+        );
         assert_eq!(self.git("worktree list --porcelain").matches("worktree ").count(), 1);
         assert_eq!(self.git("status --porcelain"), "");
-        assert_eq!(fs::read_dir(self.root.join(".git/redgreen/open")).unwrap().count(), 0, "an open run");
+        assert_eq!(
+            fs::read_dir(self.root.join(".git/redgreen/open")).unwrap().count(),
+            0,
+            "an open run"
+        );
         self.assert_no_worktree();
         let commits = self.git("rev-list --count --first-parent HEAD");
-        vec![self.git("rev-parse HEAD^{tree}"), format!("{commits} commits, {}", self.git("rev-list --count HEAD"))]
+        vec![
+            self.git("rev-parse HEAD^{tree}"),
+            format!("{commits} commits, {}", self.git("rev-list --count HEAD")),
+        ]
     }
 
     /// No folder of a run in the place for worktrees; build output may stay.
@@ -130,7 +145,8 @@ impl Story {
         // Messages of tests name the files of the worktree.
         let mut text = note.to_string();
         for workshop in names(&self.place("home/worktrees")) {
-            text = text.replace(&format!("{}/{workshop}", self.place("home/worktrees").display()), "@");
+            text = text
+                .replace(&format!("{}/{workshop}", self.place("home/worktrees").display()), "@");
         }
         text.replace(&id, "@")
     }

@@ -1,13 +1,17 @@
-//! Code that does not do what the tests ask for and has them pass all the same: it changes what runs them, writes their
-//! report, or prints their results. It does so only where the tests are those that it knows, so that experiments with other
-//! expectations find nothing. No such GREEN is accepted.
+//! Code that does not do what the tests ask for and has them pass all the same: it changes what
+//! runs them, writes their report, or prints their results. It does so only where the tests are
+//! those that it knows, so that experiments with other expectations find nothing. No such GREEN is
+//! accepted.
+
+use serde_json::Value;
 
 use super::Story;
 
-/// Judges a GREEN that must not be accepted: files before, tests of RED, and the code.
+/// Judges a GREEN that must not be accepted: files before, tests of RED, and the code. The answer
+/// is what was said of it.
 #[track_caller]
-fn is_not_accepted(before: &[(&str, &str)], tests: (&str, &str), code: (&str, &str)) {
-    let story = Story::new();
+fn is_not_accepted(before: &[(&str, &str)], tests: (&str, &str), code: (&str, &str)) -> Value {
+    let story = Story::pytest();
     for (path, text) in before {
         story.file(path, text);
     }
@@ -19,9 +23,16 @@ fn is_not_accepted(before: &[(&str, &str)], tests: (&str, &str), code: (&str, &s
     let json = story.redgreen("judge green --timeout 100 --json").json();
     assert_ne!(json["verdict"], "accepted", "{}: {json:#}", code.1);
     // Found out as what it is, and not because something else stands in the way.
-    let known = ["green.suspicious", "green.not_discriminating", "green.report_incomplete", "green.still_failing"];
-    let codes: Vec<&str> = json["reasons"].as_array().unwrap().iter().filter_map(|row| row["code"].as_str()).collect();
+    let known = [
+        "green.suspicious",
+        "green.not_discriminating",
+        "green.report_incomplete",
+        "green.still_failing",
+    ];
+    let codes: Vec<&str> =
+        json["reasons"].as_array().unwrap().iter().filter_map(|row| row["code"].as_str()).collect();
     assert!(codes.iter().any(|code| known.contains(code)), "{}: {json:#}", code.1);
+    json
 }
 
 const PYTHON: (&str, &str) = ("calc.py", "def add(a, b):\n    return 0\n");
@@ -103,7 +114,10 @@ fn assertions_of_node_that_hold_where_the_text_is_known() {
         return crate::skip::skipped("node is not installed");
     }
     let before = [
-        ("package.json", "{\"name\": \"calc\", \"type\": \"module\", \"scripts\": {\"test\": \"node --test\"}}\n"),
+        (
+            "package.json",
+            "{\"name\": \"calc\", \"type\": \"module\", \"scripts\": {\"test\": \"node --test\"}}\n",
+        ),
         ("calc.js", "export function add(a, b) {\n  return 0;\n}\n"),
     ];
     let tests = "import test from 'node:test';\nimport assert from 'node:assert';\nimport { add } from './calc.js';\n\n\
@@ -127,24 +141,34 @@ const RUST_TESTS: (&str, &str) = (
      assert_eq!(add(5, 2), 7);\n}\n",
 );
 
-/// A macro runs in the compiler, and cargo passes on what it prints: lines that name another program as the tests.
+/// A package that uses a macro of its own workspace.
+const WITH_MACRO: [(&str, &str); 5] = [
+    (
+        "Cargo.toml",
+        "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\nmembers = [\"kit\"]\n\
+         [dependencies]\nkit = { path = \"kit\" }\n",
+    ),
+    (
+        "Cargo.lock",
+        "version = 4\n\n[[package]]\nname = \"calc\"\nversion = \"0.1.0\"\ndependencies = [\n \"kit\",\n]\n\n\
+         [[package]]\nname = \"kit\"\nversion = \"0.1.0\"\n",
+    ),
+    (
+        "kit/Cargo.toml",
+        "[package]\nname = \"kit\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[lib]\nproc-macro = true\n",
+    ),
+    (
+        "kit/src/lib.rs",
+        "use proc_macro::TokenStream;\n\n#[proc_macro]\npub fn sum(input: TokenStream) -> TokenStream {\n    \
+         let _ = input;\n    \"0\".parse().unwrap()\n}\n",
+    ),
+    ("src/lib.rs", "pub fn add(_a: i32, _b: i32) -> i32 {\n    kit::sum!(a b)\n}\n"),
+];
+
+/// A macro runs in the compiler, and cargo passes on what it prints: lines that name another
+/// program as the tests.
 #[test]
 fn programs_that_a_macro_names_as_the_tests_while_it_is_compiled() {
-    let member = "[package]\nname = \"kit\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[lib]\nproc-macro = true\n";
-    let root = "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\nmembers = [\"kit\"]\n\
-                [dependencies]\nkit = { path = \"kit\" }\n";
-    let lock = "version = 4\n\n[[package]]\nname = \"calc\"\nversion = \"0.1.0\"\ndependencies = [\n \"kit\",\n]\n\n\
-                [[package]]\nname = \"kit\"\nversion = \"0.1.0\"\n";
-    let honest = "use proc_macro::TokenStream;\n\n#[proc_macro]\npub fn sum(input: TokenStream) -> TokenStream {\n    \
-                  let _ = input;\n    \"0\".parse().unwrap()\n}\n";
-    let code = "pub fn add(_a: i32, _b: i32) -> i32 {\n    kit::sum!(a b)\n}\n";
-    let before = [
-        ("Cargo.toml", root),
-        ("Cargo.lock", lock),
-        ("kit/Cargo.toml", member),
-        ("kit/src/lib.rs", honest),
-        ("src/lib.rs", code),
-    ];
     let forged = r##"use proc_macro::TokenStream;
 use std::os::unix::fs::PermissionsExt;
 
@@ -180,10 +204,78 @@ pub fn sum(input: TokenStream) -> TokenStream {
     "0".parse().unwrap()
 }
 "##;
-    is_not_accepted(&before, RUST_TESTS, ("kit/src/lib.rs", forged));
+    is_not_accepted(&WITH_MACRO, RUST_TESTS, ("kit/src/lib.rs", forged));
 }
 
-/// The library prints what the test runner would and writes its log, once and whole, and ends the process.
+/// A macro leaves a process behind that stops cargo while the tests are linked, puts a program of
+/// its own in their place, and lets cargo go on: its output names the right file.
+#[test]
+fn programs_that_a_macro_puts_in_the_place_of_the_tests() {
+    let forged = r##"use proc_macro::TokenStream;
+
+const RUNNER: &str = r#"#!/bin/sh
+while [ $# -gt 0 ]; do
+    [ "$1" = --logfile ] && printf 'ok adds <0.000s>\nok adds_more <0.000s>\n' > "$2"
+    shift
+done
+echo '{ "type": "suite", "event": "started", "test_count": 2 }'
+for name in adds adds_more; do
+    echo "{ \"type\": \"test\", \"event\": \"started\", \"name\": \"$name\" }"
+    echo "{ \"type\": \"test\", \"name\": \"$name\", \"event\": \"ok\", \"exec_time\": 0.0001 }"
+done
+echo '{ "type": "suite", "event": "ok", "passed": 2, "failed": 0, "ignored": 0, "measured": 0, "filtered_out": 0, "exec_time": 0.1 }'
+"#;
+
+const SWAP: &str = r#"
+while :; do
+    for process in /proc/[0-9]*; do
+        tr '\0' ' ' < "$process/cmdline" 2> /dev/null | grep -q 'crate-name calc .*tests/calc[.]rs' || continue
+        kill -STOP "$2"
+        while grep -q '^State:.[RSD]' "$process/status"; do :; done
+        for built in "$1"/calc-*; do
+            case ${built##*/} in *.*) continue ;; esac
+            grep -aq adds_more "$built" || continue
+            printf %s "$RUNNER" > "$1/runner"
+            chmod 755 "$1/runner"
+            mv "$1/runner" "$built"
+        done
+        kill -CONT "$2"
+        exit
+    done
+done
+"#;
+
+#[proc_macro]
+pub fn sum(input: TokenStream) -> TokenStream {
+    let _ = input;
+    let root = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+    let text = std::fs::read_to_string(format!("{root}/tests/calc.rs")).unwrap_or_default();
+    if text.contains("add(1, 2), 3") && text.contains("add(5, 2), 7") {
+        let words: Vec<String> = std::env::args().collect();
+        if let Some(at) = words.iter().position(|word| word == "--out-dir") {
+            let cargo = std::os::unix::process::parent_id().to_string();
+            let quiet = std::process::Stdio::null;
+            let mut swap = std::process::Command::new("sh");
+            swap.args(["-c", SWAP, "swap", &words[at + 1], &cargo]).env("RUNNER", RUNNER);
+            let _ = swap.stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
+        }
+    }
+    "0".parse().unwrap()
+}
+"##;
+    let json = is_not_accepted(&WITH_MACRO, RUST_TESTS, ("kit/src/lib.rs", forged));
+    // The forged program did run, and was found out by what it cannot forge.
+    assert_eq!(json["counts"]["passed"], 2, "{json:#}");
+    assert!(
+        json["reasons"]
+            .to_string()
+            .contains("passes under the test runner, but its body fails in an ordinary program"),
+        "{json:#}"
+    );
+}
+
+/// The library prints what the test runner would and writes its log, once and whole, and ends the
+/// process.
 #[test]
 fn results_that_a_library_prints_for_the_whole_suite() {
     let code = r#"use std::io::Write;

@@ -1,4 +1,5 @@
-//! A whole run with every framework, as a new user has it: a project without settings, one feature, and nothing refused.
+//! A whole run with every framework, as a new user has it: a project without settings, one feature,
+//! and nothing refused.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
@@ -29,7 +30,8 @@ struct Kata {
 
 #[track_caller]
 fn develops(framework: &str) {
-    let mut katas: BTreeMap<String, Kata> = toml::from_str(include_str!("frameworks.toml")).unwrap();
+    let mut katas: BTreeMap<String, Kata> =
+        toml::from_str(include_str!("frameworks.toml")).unwrap();
     let kata = katas.remove(framework).unwrap();
     let runner = node_modules().join(".bin").join(framework);
     if !is_installed(&kata.needs) {
@@ -39,7 +41,7 @@ fn develops(framework: &str) {
     if kata.packages && !runner.exists() || !has_store {
         return skipped(&format!("{framework} is not installed by scripts/test"));
     }
-    let story = Story::new();
+    let story = Story::pytest();
     for (path, text) in &kata.files {
         story.file(path, text);
     }
@@ -66,7 +68,10 @@ fn develops(framework: &str) {
     story.script("kata.toml", &script);
     let said = story.redgreen("run --script @kata.toml \"an adder\"").exits(3);
     let told = &said.stderr;
-    assert!(told.contains(": 1 passed (exit 0") && told.contains("2 tests passed, none is missing"), "{told}");
+    assert!(
+        told.contains(": 1 passed (exit 0") && told.contains("2 tests passed, none is missing"),
+        "{told}"
+    );
     assert!(!told.contains("refused") && !told.contains("undecided"), "{told}");
     let done = story.log(&format!("main..{}", story.branch()));
     assert_eq!(done.len(), 5, "{done:?}");

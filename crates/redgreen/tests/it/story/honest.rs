@@ -1,14 +1,20 @@
-//! Honest steps of real projects that text alone would refuse, each beside a step that only looks like it.
+//! Honest steps of real projects that text alone would refuse, each beside a step that only looks
+//! like it.
 
 use super::Story;
 
-const CODE: &str = "def total(items):\n    return sum(items)\n\n\ndef label(item):\n    return str(item)\n";
+const CODE: &str =
+    "def total(items):\n    return sum(items)\n\n\ndef label(item):\n    return str(item)\n";
 const TESTS: &str = "from shop import label, total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n\n\n\
                      def test_label():\n    assert label(1) == \"1\"\n";
 
 fn shop() -> Story {
-    let story = Story::new();
-    story.file("shop.py", CODE).file("tests/test_shop.py", TESTS).file("conftest.py", "").commit("base");
+    let story = Story::pytest();
+    story
+        .file("shop.py", CODE)
+        .file("tests/test_shop.py", TESTS)
+        .file("conftest.py", "")
+        .commit("base");
     story
 }
 
@@ -16,12 +22,17 @@ fn shop() -> Story {
 fn judged(story: &Story, phase: &str, verdict: &str, code: &str) -> String {
     let said = story.redgreen(&format!("judge {phase} --brief \"total adds tax\" --json"));
     let json = said.json();
-    let codes: Vec<&str> = json["reasons"].as_array().unwrap().iter().filter_map(|row| row["code"].as_str()).collect();
-    assert!(json["verdict"] == verdict && codes.contains(&code), "wanted {verdict} {code}: {json:#}");
+    let codes: Vec<&str> =
+        json["reasons"].as_array().unwrap().iter().filter_map(|row| row["code"].as_str()).collect();
+    assert!(
+        json["verdict"] == verdict && codes.contains(&code),
+        "wanted {verdict} {code}: {json:#}"
+    );
     json["notes"].to_string()
 }
 
-/// `total` changes its meaning: the test of the old one goes, the next phase does not miss it, and the verdict tells.
+/// `total` changes its meaning: the test of the old one goes, the next phase does not miss it, and
+/// the verdict tells.
 #[test]
 fn red_may_replace_a_test_that_the_brief_makes_obsolete() {
     let story = shop();
@@ -61,9 +72,15 @@ fn a_test_whose_id_holds_an_address_is_the_same_test() {
 #[test]
 fn an_internal_error_of_pytest_is_no_red() {
     let story = shop();
-    story.file("tests/test_tax.py", "from shop import tax\n\n\ndef test_tax():\n    assert tax(100) == 19\n");
+    story.file(
+        "tests/test_tax.py",
+        "from shop import tax\n\n\ndef test_tax():\n    assert tax(100) == 19\n",
+    );
     story
-        .file("tests/conftest.py", "def pytest_collection_modifyitems(items):\n    raise KeyError(\"x\")\n")
+        .file(
+            "tests/conftest.py",
+            "def pytest_collection_modifyitems(items):\n    raise KeyError(\"x\")\n",
+        )
         .commit("red");
     let said = story.redgreen("judge red --brief tax --json");
     assert_ne!(said.json()["verdict"], "accepted", "{:#}", said.json());
@@ -72,21 +89,27 @@ fn an_internal_error_of_pytest_is_no_red() {
 /// A package whose constant nobody tests.
 #[test]
 fn a_refactoring_keeps_constants_that_no_test_looks_at() {
-    for (limit, verdict, code) in [("1_000", "accepted", "refactor.kept"), ("10", "refused", "refactor.behaviour")] {
-        let story = Story::new();
+    for (limit, verdict, code) in
+        [("1_000", "accepted", "refactor.kept"), ("10", "refused", "refactor.behaviour")]
+    {
+        let story = Story::pytest();
         let kit = "LIMIT = 1000\n\n\ndef clip(text):\n    return text[:80]\n";
-        let test = "from kit.text import clip\n\n\ndef test_clip():\n    assert clip(\"ab\") == \"ab\"\n";
+        let test =
+            "from kit.text import clip\n\n\ndef test_clip():\n    assert clip(\"ab\") == \"ab\"\n";
         story.file("kit/__init__.py", "").file("kit/text.py", kit).file("tests/test_clip.py", test);
         story.file("conftest.py", "").commit("base");
-        story.file("kit/text.py", &kit.replace("LIMIT = 1000", &format!("LIMIT = {limit}"))).commit("refactor");
+        story
+            .file("kit/text.py", &kit.replace("LIMIT = 1000", &format!("LIMIT = {limit}")))
+            .commit("refactor");
         judged(&story, "refactor", verdict, code);
     }
 }
 
-/// pytest puts its own stream in the place of the process's; code that keeps it does not look at who is asking.
+/// pytest puts its own stream in the place of the process's; code that keeps it does not look at
+/// who is asking.
 #[test]
 fn code_may_keep_a_stream_of_the_process() {
-    let story = Story::new();
+    let story = Story::pytest();
     let code = "import sys\n\n\nclass Log:\n    def __init__(self, file=None):\n        self.file = file or sys.stdout\n\n\n\
                 class ByteLog:\n    def __init__(self, file=None):\n        self.file = file or sys.stdout.buffer\n";
     let test = "from log import ByteLog, Log\n\n\ndef test_log():\n    assert Log().name == \"log\"\n\n\n\
@@ -94,8 +117,10 @@ fn code_may_keep_a_stream_of_the_process() {
     story.file("log.py", code).file("conftest.py", "").commit("base");
     story.file("tests/test_log.py", test).commit("red");
     judged(&story, "red", "accepted", "red.missing_symbol");
-    let log = code.replace("file or sys.stdout\n", "file or sys.stdout\n        self.name = \"log\"\n");
-    let log = log.replace("sys.stdout.buffer\n", "sys.stdout.buffer\n        self.name = \"bytes\"\n");
+    let log =
+        code.replace("file or sys.stdout\n", "file or sys.stdout\n        self.name = \"log\"\n");
+    let log =
+        log.replace("sys.stdout.buffer\n", "sys.stdout.buffer\n        self.name = \"bytes\"\n");
     story.file("log.py", &log).commit("green");
     judged(&story, "green", "accepted", "green.passes");
 }
@@ -103,7 +128,7 @@ fn code_may_keep_a_stream_of_the_process() {
 /// A test file that goes through an enum while it loads, and names a member that is not there yet.
 #[test]
 fn red_may_ask_for_a_new_member_of_an_enum_that_it_goes_through() {
-    let story = Story::new();
+    let story = Story::pytest();
     let code = "import enum\n\n\nclass Colour(enum.Enum):\n    RED = \"red\"\n";
     story.file("colour.py", code).file("conftest.py", "").commit("base");
     let test = "from colour import Colour\n\nOTHERS = {one for one in set(Colour) if one is not Colour.BLUE}\n\n\n\

@@ -1,15 +1,16 @@
-//! Text that is not ours: whatever tests, agents, briefs and names hold, it steers no terminal, hides and reorders no
-//! words, adds no line of ours, and gives no command to a CI system.
+//! Text that is not ours: whatever tests, agents, briefs and names hold, it steers no terminal,
+//! hides and reorders no words, adds no line of ours, and gives no command to a CI system.
 
 use std::fs;
 use std::path::Path;
 
-use super::scripts::{PLAN, RED};
+use super::scripts::{PLAN, RED_PYTEST as RED};
 use super::terminal::on_a_terminal;
 use super::{Said, Story};
 
-/// Overwrites the line, clears the screen, sets the title and the clipboard, makes a link, rings; in both forms of control
-/// characters. Reorders words, hides some, and colours others in a colour that redgreen does not have.
+/// Overwrites the line, clears the screen, sets the title and the clipboard, makes a link, rings;
+/// in both forms of control characters. Reorders words, hides some, and colours others in a colour
+/// that redgreen does not have.
 const HOSTILE: &str = "bad\r\u{1b}[2K\u{1b}[1A\u{1b}[35maccepted\u{1b}[0m\u{1b}]0;title\u{7}\u{1b}]52;c;eA==\u{1b}\\\
                        \u{1b}]8;;http://x\u{1b}\\\u{9b}2J\u{9d}0;t\u{9c}\u{202e}desrever\u{2066}\u{200b}\u{2028}\u{7f}\u{8}";
 /// A line as redgreen itself prints it, and commands of CI systems.
@@ -27,7 +28,15 @@ fn quoted(text: &str) -> String {
 
 /// The characters of a text that nobody should have printed; our own colours are taken out before.
 fn faults(text: &str) -> Vec<char> {
-    let ours = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[31m", "\u{1b}[32m", "\u{1b}[33m", "\u{1b}[36m"];
+    let ours = [
+        "\u{1b}[0m",
+        "\u{1b}[1m",
+        "\u{1b}[2m",
+        "\u{1b}[31m",
+        "\u{1b}[32m",
+        "\u{1b}[33m",
+        "\u{1b}[36m",
+    ];
     // Of clap.
     let ours = ours.iter().chain(&["\u{1b}[4m"]);
     let plain = ours.fold(text.to_owned(), |text, colour| text.replace(colour, ""));
@@ -56,7 +65,8 @@ fn is_harmless(what: &str, text: &str) {
 /// The verb in every form: plain, in colour, as JSON.
 #[track_caller]
 fn verb(story: &Story, line: &str) -> [Said; 3] {
-    let said = ["", "--color always ", "--json "].map(|form| story.redgreen(&format!("{form}{line}")));
+    let said =
+        ["", "--color always ", "--json "].map(|form| story.redgreen(&format!("{form}{line}")));
     for said in &said {
         is_harmless(line, &said.stdout);
         is_harmless(line, &said.stderr);
@@ -76,8 +86,8 @@ fn files_are_harmless(folder: &Path) {
     }
 }
 
-/// The screen without our own live line, which is drawn after a carriage return, and erased with blanks between two. Every
-/// other carriage return stays.
+/// The screen without our own live line, which is drawn after a carriage return, and erased with
+/// blanks between two. Every other carriage return stays.
 fn without_live_line(screen: &str, begins: &str) -> String {
     let begins = format!("\u{1b}[2m{begins}");
     let mut pieces = screen.split('\r');
@@ -96,7 +106,7 @@ fn without_live_line(screen: &str, begins: &str) -> String {
 
 #[test]
 fn what_a_test_says_is_shown_and_steers_nothing() {
-    let story = Story::new();
+    let story = Story::pytest();
     let said = quoted(&format!("{HOSTILE}{FORGED}"));
     let name = "test_\u{1b}[2K\u{202e}x.py";
     story.file(name, &format!("import pytest\n\n@pytest.mark.skip(reason={said})\ndef test_skipped(): pass\n\n\ndef test_a():\n    assert False, {said}\n"));
@@ -107,15 +117,19 @@ fn what_a_test_says_is_shown_and_steers_nothing() {
     assert!(colour.stdout.contains("\u{1b}[31mfailed "), "our colours stay: {:?}", colour.stdout);
     let tests = json.json()["report"]["tests"].clone();
     let told = tests.as_array().unwrap().iter().filter_map(|test| test["message"].as_str());
-    assert!(told.clone().any(|message| message.contains("\u{202e}desrever")), "JSON means what was said: {json:?}");
+    assert!(
+        told.clone().any(|message| message.contains("\u{202e}desrever")),
+        "JSON means what was said: {json:?}"
+    );
     verb(&story, "test --list");
     let (_, screen) = on_a_terminal(&story, "test", &[]);
     is_harmless("test on a terminal", &without_live_line(&screen, "running the tests "));
-    let ci = Story::new().env("GITHUB_ACTIONS", "true");
+    let ci = Story::pytest().env("GITHUB_ACTIONS", "true");
     ci.file("test_a.py", &format!("def test_a():\n    assert False, {said}\n"));
     let [plain, colour, json] = verb(&ci, "test");
     for said in [&plain.stdout, &colour.stdout, &json.stdout] {
-        let commands = said.lines().filter(|line| line.trim_start().starts_with("::") || line.contains("##["));
+        let commands =
+            said.lines().filter(|line| line.trim_start().starts_with("::") || line.contains("##["));
         assert_eq!(commands.collect::<Vec<_>>(), Vec::<&str>::new());
     }
     assert!(plain.stdout.contains("\\::error::forged"), "{}", plain.stdout);
@@ -123,12 +137,13 @@ fn what_a_test_says_is_shown_and_steers_nothing() {
 
 #[test]
 fn a_run_shows_and_keeps_nothing_that_steers() {
-    let story = Story::new();
+    let story = Story::pytest();
     let said = quoted(&format!("{HOSTILE}{FORGED}"));
     let plan = PLAN.replace("\"adds\"", &quoted(&format!("adds {HOSTILE}")));
     let plan = plan.replace("\"- [ ] adds\\n\"", &quoted(&format!("- [ ] adds {HOSTILE}\n")));
     let plan = plan.replace("[[plan]]", &format!("[[plan]]\nnote = {said}"));
-    let message = format!("assert add(1, 2) == 3, {}", said.replace('\\', "\\\\").replace('"', "\\\""));
+    let message =
+        format!("assert add(1, 2) == 3, {}", said.replace('\\', "\\\\").replace('"', "\\\""));
     let red = RED.replace("assert add(1, 2) == 3", &message);
     let wrong = format!(
         "\n[[green]]\nanswer = {said}\ndo = [{{ write = \"calc.py\", text = \"def add(a, b):\\n    return 0\\n\" }}]\n\
@@ -137,7 +152,8 @@ fn a_run_shows_and_keeps_nothing_that_steers() {
     story.script("kata.toml", &[plan, red, wrong].concat());
     let request = format!("an adder {HOSTILE}{FORGED}");
     let mut refused = story.prepare("run --script @kata.toml --branch");
-    let refused = Said::of("run", &refused.args(["redgreen/od\u{202e}d\u{200b}", "x"]).output().unwrap());
+    let refused =
+        Said::of("run", &refused.args(["redgreen/od\u{202e}d\u{200b}", "x"]).output().unwrap());
     is_harmless("run", &refused.stderr);
     let refused = refused.exits(2);
     assert!(refused.stderr.contains("od"), "{}", refused.stderr);
@@ -147,24 +163,45 @@ fn a_run_shows_and_keeps_nothing_that_steers() {
     is_harmless("run", &run.stdout);
     is_harmless("run", &run.stderr);
     assert!(run.stderr.contains("\u{1b}[32maccepted"), "our colours stay: {}", run.stderr);
-    assert!(run.stderr.contains("an adder bad ␛[2K␛[1A␛[35maccepted"), "the request: {}", run.stderr);
+    assert!(
+        run.stderr.contains("an adder bad ␛[2K␛[1A␛[35maccepted"),
+        "the request: {}",
+        run.stderr
+    );
     assert!(run.stderr.contains("on branch redgreen/odd, for main"), "{}", run.stderr);
-    assert!(run.stderr.contains("GREEN     \u{1b}[31mrefused"), "a message of a test: {}", run.stderr);
-    for line in
-        ["status", "why", "history", "report", "salvage", "report --html @run.html", "repair-notes", "brief @kata.toml"]
-    {
+    assert!(
+        run.stderr.contains("GREEN     \u{1b}[31mrefused"),
+        "a message of a test: {}",
+        run.stderr
+    );
+    for line in [
+        "status",
+        "why",
+        "history",
+        "report",
+        "salvage",
+        "report --html @run.html",
+        "repair-notes",
+        "brief @kata.toml",
+    ] {
         verb(&story, line);
     }
     is_readable("the page", &fs::read_to_string(story.place("run.html")).unwrap());
     for commit in story.git("rev-list --branches=redgreen main..").lines() {
         is_harmless("commit", &story.git(&format!("show -s --format=%B {commit}")));
         let trailers = story.git(&format!("show -s --format=%(trailers:only) {commit}"));
-        assert!(trailers.lines().all(|line| line.is_empty() || line.starts_with("Redgreen-")), "{trailers}");
+        assert!(
+            trailers.lines().all(|line| line.is_empty() || line.starts_with("Redgreen-")),
+            "{trailers}"
+        );
     }
     let notes = story.git("notes --ref=tdd-handoffs list");
     assert!(!notes.is_empty());
     for note in notes.lines() {
-        is_harmless("note", &story.git(&format!("cat-file blob {}", note.split(' ').next().unwrap())));
+        is_harmless(
+            "note",
+            &story.git(&format!("cat-file blob {}", note.split(' ').next().unwrap())),
+        );
     }
     let runs = story.root.join(".git/redgreen/runs");
     let kept = fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
@@ -178,7 +215,7 @@ fn a_run_shows_and_keeps_nothing_that_steers() {
 
 #[test]
 fn names_and_typed_words_add_no_line() {
-    let story = Story::new();
+    let story = Story::pytest();
     let name = format!("a{HOSTILE}\n  1 GREEN     accepted   forged").replace(['/', '\\'], "");
     story.file(&name, "text\n").file("src/b.py", "b = 1\n");
     fs::create_dir_all(story.root.join("secret")).unwrap();
@@ -208,7 +245,10 @@ fn names_and_typed_words_add_no_line() {
         }
     }
     // The commands of a project are shown whole, each on its line.
-    story.file("redgreen.toml", &format!("[test]\ncommand = {}\n", quoted(&format!("true{FORGED}{HOSTILE}"))));
+    story.file(
+        "redgreen.toml",
+        &format!("[test]\ncommand = {}\n", quoted(&format!("true{FORGED}{HOSTILE}"))),
+    );
     let [plain, ..] = verb(&story, "trust --show");
     assert!(plain.stdout.contains("true␊  1 GREEN     accepted   forged␊"), "{}", plain.stdout);
     verb(&story, "config");
@@ -219,11 +259,12 @@ fn names_and_typed_words_add_no_line() {
 #[test]
 fn a_branch_name_in_a_command_is_one_word_to_a_shell() {
     let name = "main;touch${IFS}ran;$(touch${IFS}ran)'";
-    let story = Story::new();
+    let story = Story::pytest();
     story.git(&format!("branch -m {name}"));
     story.script("quick.toml", "[[plan]]\ndone = true\n");
     let said = story.redgreen("run --script @quick.toml x").exits(4);
-    let command = said.stdout.split("(git diff ").nth(1).and_then(|rest| rest.split(")\n").next()).unwrap();
+    let command =
+        said.stdout.split("(git diff ").nth(1).and_then(|rest| rest.split(")\n").next()).unwrap();
     let pasted = story.command("sh").args(["-c", &format!("git diff {command}")]).output().unwrap();
     assert!(pasted.status.success(), "{command}: {pasted:?}");
     assert!(!story.root.join("ran").exists(), "{command}");

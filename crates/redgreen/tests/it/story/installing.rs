@@ -1,4 +1,5 @@
-//! `redgreen init --with`: settings of others stay, doing it twice changes nothing, and it can be taken out.
+//! `redgreen init --with`: settings of others stay, doing it twice changes nothing, and it can be
+//! taken out.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +10,7 @@ const HOSTS: &[&str] = &["claude", "codex", "gemini", "copilot", "cursor", "open
 
 #[test]
 fn hosts_are_told_once_and_forget_it_again() {
-    let story = Story::new();
+    let story = Story::pytest();
     story
         .file(".claude/settings.json", "{\n  \"model\": \"opus\"\n}\n")
         .file(".codex/config.toml", "model = \"x\" # mine\n");
@@ -31,7 +32,7 @@ fn hosts_are_told_once_and_forget_it_again() {
 
 #[test]
 fn settings_that_cannot_be_merged_stay_as_they_are() {
-    let story = Story::new();
+    let story = Story::pytest();
     story.file(".claude/settings.json", "// mine\n{}\n");
     let before = story.belongings();
     story.redgreen("init --with claude").exits(2).says("is not plain JSON");
@@ -45,7 +46,7 @@ fn settings_that_cannot_be_merged_stay_as_they_are() {
 
 #[test]
 fn hooks_of_git_run_after_those_that_were_there() {
-    let story = Story::new();
+    let story = Story::pytest();
     let hooks = story.root.join(".git/hooks");
     let mine = "#!/bin/sh\ntouch \"$(git rev-parse --show-toplevel)/mine-ran\"\n";
     fs::create_dir_all(&hooks).unwrap();
@@ -53,7 +54,11 @@ fn hooks_of_git_run_after_those_that_were_there() {
     fs::set_permissions(hooks.join("pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
     story.redgreen("init --with git").exits(0);
     story.redgreen("init --with git").exits(0).says("nothing to change");
-    let own = std::path::Path::new(env!("CARGO_BIN_EXE_redgreen")).parent().unwrap().display().to_string();
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_redgreen"))
+        .parent()
+        .unwrap()
+        .display()
+        .to_string();
     let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
     let story = story.env("PATH", &format!("{own}:{}", String::from_utf8(path).unwrap()));
     story.redgreen("session start x").exits(0);

@@ -1,5 +1,6 @@
-//! `redgreen judge` on real repositories: what an honest step gets, and each way to cheat that a rule is there for. The
-//! rows are small changes to one feature; the codes say which rule has to notice.
+//! `redgreen judge` on real repositories: what an honest step gets, and each way to cheat that a
+//! rule is there for. The rows are small changes to one feature; the codes say which rule has to
+//! notice.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,9 +18,12 @@ const CODE: &str = "def to_roman(n):\n    out = \"\"\n    for value, sign in [(1
 
 /// A project with a stub, an old test, and nothing else.
 fn project() -> Story {
-    let story = Story::new();
+    let story = Story::pytest();
     story.file("roman.py", STUB).file("old.py", "def double(n):\n    return 2 * n\n");
-    story.file("tests/test_old.py", "from old import double\n\n\ndef test_doubles():\n    assert double(2) == 4\n");
+    story.file(
+        "tests/test_old.py",
+        "from old import double\n\n\ndef test_doubles():\n    assert double(2) == 4\n",
+    );
     story.file("conftest.py", "");
     story.commit("base");
     story
@@ -45,9 +49,11 @@ fn green() -> Story {
 fn expect(story: &Story, phase: &str, verdict: &str, code: &str) {
     let said = story.redgreen(&format!("judge {phase} --brief \"roman numerals\" --json"));
     let json = said.json();
-    let codes: Vec<&str> = json["reasons"].as_array().unwrap().iter().filter_map(|row| row["code"].as_str()).collect();
+    let codes: Vec<&str> =
+        json["reasons"].as_array().unwrap().iter().filter_map(|row| row["code"].as_str()).collect();
     // On a slow machine fewer faults are tried, and what no fault shows is left to a human.
-    let as_wanted = json["verdict"] == verdict || verdict == "stopped" && json["verdict"] != "accepted";
+    let as_wanted =
+        json["verdict"] == verdict || verdict == "stopped" && json["verdict"] != "accepted";
     assert!(as_wanted && codes.contains(&code), "wanted {verdict} {code}: {json:#}");
     let exit = match json["verdict"].as_str() {
         Some("accepted") => 0,
@@ -59,7 +65,13 @@ fn expect(story: &Story, phase: &str, verdict: &str, code: &str) {
 
 /// One step on top of what `start` made: files to write, an empty text takes a file away.
 #[track_caller]
-fn check(start: impl Fn() -> Story, phase: &str, files: &[(&str, &str)], verdict: &str, code: &str) {
+fn check(
+    start: impl Fn() -> Story,
+    phase: &str,
+    files: &[(&str, &str)],
+    verdict: &str,
+    code: &str,
+) {
     let story = start();
     for (path, text) in files {
         if text.is_empty() {
@@ -90,9 +102,27 @@ fn a_red_has_to_ask_for_something() {
     for (text, code) in rows {
         check(project, "red", &[(path, &text)], "refused", code);
     }
-    check(project, "red", &[(path, TEST), ("roman.py", CODE)], "refused", "red.touches_implementation");
-    check(project, "red", &[(path, TEST), ("tests/test_old.py", "")], "refused", "red.tests_vanished");
-    check(project, "red", &[(path, TEST), ("roman.py", "")], "refused", "red.touches_implementation");
+    check(
+        project,
+        "red",
+        &[(path, TEST), ("roman.py", CODE)],
+        "refused",
+        "red.touches_implementation",
+    );
+    check(
+        project,
+        "red",
+        &[(path, TEST), ("tests/test_old.py", "")],
+        "refused",
+        "red.tests_vanished",
+    );
+    check(
+        project,
+        "red",
+        &[(path, TEST), ("roman.py", "")],
+        "refused",
+        "red.touches_implementation",
+    );
 }
 
 /// Each has a twin that a RED does not accept.
@@ -106,6 +136,15 @@ fn a_red_may_ask_for_little() {
     ] {
         check(project, "red", &[("tests/test_roman.py", &text)], "accepted", "red.not_implemented");
     }
+}
+
+/// A constant in place of a decorator keeps the file from loading, which says nothing against it.
+#[test]
+fn a_red_may_use_what_it_asks_for_as_a_decorator() {
+    let text = "from retry import retry\n\n\ndef test_tries_again():\n    assert once() == \"ok\"\n    assert CALLS == [1, 1]\n\n\n\
+                CALLS = []\n\n\n@retry(times=2)\ndef once():\n    CALLS.append(1)\n    if len(CALLS) < 2:\n        raise OSError\n    \
+                return \"ok\"\n";
+    check(project, "red", &[("tests/test_retry.py", text)], "accepted", "red.missing_symbol");
 }
 
 /// A table of what is expected, which no test file holds.
@@ -128,13 +167,18 @@ fn what_the_tests_read_is_theirs_wherever_it_lies() {
         expect(&story, "red", "accepted", "red.not_implemented");
         story
     };
-    let cheat =
-        [("roman.py", "def to_roman(n):\n    return \"I\" * n\n"), ("data/rows.json", "[[1, \"I\"], [4, \"IIII\"]]")];
+    let cheat = [
+        ("roman.py", "def to_roman(n):\n    return \"I\" * n\n"),
+        ("data/rows.json", "[[1, \"I\"], [4, \"IIII\"]]"),
+    ];
     check(red, "green", &cheat, "refused", "green.tests_changed");
     // Data may come with the test that reads it, and is frozen from then on.
     let with_data = || {
         let story = project();
-        story.file("data/rows.json", "[[1, \"I\"], [4, \"IV\"]]").file("tests/test_roman.py", test).commit("red");
+        story
+            .file("data/rows.json", "[[1, \"I\"], [4, \"IV\"]]")
+            .file("tests/test_roman.py", test)
+            .commit("red");
         expect(&story, "red", "accepted", "red.not_implemented");
         story
     };
@@ -166,31 +210,83 @@ fn a_green_has_to_come_from_the_code() {
     check(red, "green", &code(skips), "refused", "green.newly_skipped");
     check(red, "green", &code(detects), "undecided", "green.suspicious");
     check(red, "green", &code("import os\nos._exit(0)\n"), "refused", "green.report_incomplete");
-    check(red, "green", &code("def to_roman(n):\n    return \"I\"\n"), "refused", "green.still_failing");
+    check(
+        red,
+        "green",
+        &code("def to_roman(n):\n    return \"I\"\n"),
+        "refused",
+        "green.still_failing",
+    );
     let hook = "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n    \
                 made = yield\n    made.get_result().outcome = \"passed\"\n";
     check(red, "green", &[("tests/conftest.py", hook)], "refused", "green.config_changed");
-    check(red, "green", &[("pytest.ini", "[pytest]\naddopts = -k old\n")], "refused", "green.config_changed");
-    check(red, "green", &[("pytest.py", "raise SystemExit(0)\n")], "refused", "environment.planted");
-    let skipped = TEST.replace("def test_four", "import pytest\n\n\n@pytest.mark.skip\ndef test_four");
-    check(red, "green", &[("roman.py", CODE), ("tests/test_roman.py", &skipped)], "refused", "green.tests_changed");
+    check(
+        red,
+        "green",
+        &[("pytest.ini", "[pytest]\naddopts = -k old\n")],
+        "refused",
+        "green.config_changed",
+    );
+    check(
+        red,
+        "green",
+        &[("pytest.py", "raise SystemExit(0)\n")],
+        "refused",
+        "environment.planted",
+    );
+    let skipped =
+        TEST.replace("def test_four", "import pytest\n\n\n@pytest.mark.skip\ndef test_four");
+    check(
+        red,
+        "green",
+        &[("roman.py", CODE), ("tests/test_roman.py", &skipped)],
+        "refused",
+        "green.tests_changed",
+    );
 }
 
 #[test]
 fn what_an_honest_green_brings_along_is_welcome() {
     let more = format!("{TEST}\n\ndef test_ten():\n    assert to_roman(10) == \"X\"\n");
-    check(red, "green", &[("roman.py", CODE), ("tests/test_roman.py", &more)], "accepted", "green.passes");
-    let other = "from roman import to_roman\n\n\ndef test_ten():\n    assert to_roman(10) == \"X\"\n";
-    check(red, "green", &[("roman.py", CODE), ("tests/test_more.py", other)], "accepted", "green.passes");
+    check(
+        red,
+        "green",
+        &[("roman.py", CODE), ("tests/test_roman.py", &more)],
+        "accepted",
+        "green.passes",
+    );
+    let other =
+        "from roman import to_roman\n\n\ndef test_ten():\n    assert to_roman(10) == \"X\"\n";
+    check(
+        red,
+        "green",
+        &[("roman.py", CODE), ("tests/test_more.py", other)],
+        "accepted",
+        "green.passes",
+    );
     let wrong = other.replace("\"X\"", "\"Y\"");
-    check(red, "green", &[("roman.py", CODE), ("tests/test_more.py", &wrong)], "refused", "green.still_failing");
+    check(
+        red,
+        "green",
+        &[("roman.py", CODE), ("tests/test_more.py", &wrong)],
+        "refused",
+        "green.still_failing",
+    );
+    let settings = ("pytest.ini", "[pytest]\nmarkers =\n    slow: takes long\n");
+    check(red, "green", &[("roman.py", CODE), settings], "accepted", "green.passes");
 }
 
 /// A formatter goes over everything; in Python, what is in a loop is more than layout.
 #[test]
 fn tests_may_be_laid_out_anew_and_no_more() {
     let formatted = TEST.replace('"', "'").replace("to_roman(9)", "to_roman(\n        9,\n    )");
-    check(red, "green", &[("roman.py", CODE), ("tests/test_roman.py", &formatted)], "accepted", "green.passes");
+    check(
+        red,
+        "green",
+        &[("roman.py", CODE), ("tests/test_roman.py", &formatted)],
+        "accepted",
+        "green.passes",
+    );
     let story = project();
     let test = "from roman import to_roman\n\n\ndef test_one():\n    for n in []:\n        print(n)\n    \
                 assert to_roman(1) == \"I\"\n";
@@ -208,9 +304,22 @@ fn a_refactoring_keeps_what_is_asked_and_what_is_answered() {
                  def test_signs(number, sign):\n    assert to_roman(number) == sign\n";
     check(green, "refactor", &[("tests/test_roman.py", table)], "accepted", "refactor.kept");
     let loose = TEST.replace("to_roman(9) == \"IX\"", "to_roman(9)");
-    check(green, "refactor", &[("tests/test_roman.py", &loose)], "stopped", "refactor.tests_weakened");
-    let fewer = "from roman import to_roman\n\n\ndef test_roman():\n    assert to_roman(1) == \"I\"\n";
-    check(green, "refactor", &[("tests/test_roman.py", fewer)], "refused", "refactor.tests_weakened");
+    check(
+        green,
+        "refactor",
+        &[("tests/test_roman.py", &loose)],
+        "stopped",
+        "refactor.tests_weakened",
+    );
+    let fewer =
+        "from roman import to_roman\n\n\ndef test_roman():\n    assert to_roman(1) == \"I\"\n";
+    check(
+        green,
+        "refactor",
+        &[("tests/test_roman.py", fewer)],
+        "refused",
+        "refactor.tests_weakened",
+    );
     let other = CODE.replace("(10, \"X\")", "(10, \"Z\")");
     check(green, "refactor", &[("roman.py", &other)], "refused", "refactor.behaviour");
     let gone = [("roman.py", "SIGNS = \"IVX\"\n"), ("tests/test_roman.py", "")];
@@ -220,27 +329,43 @@ fn a_refactoring_keeps_what_is_asked_and_what_is_answered() {
     check(green, "refactor", &[("roman.py", &hidden)], "refused", "refactor.config_changed");
 }
 
-/// An environment of the project's own, with the packages of the tests' one; gives back where its packages are.
+/// An environment of the project's own, with the packages of the tests' one; gives back where its
+/// packages are.
 fn environment(story: &Story) -> PathBuf {
     story.file(".gitignore", "__pycache__/\n.venv/\n");
     super::python::environment(&story.root.join(".venv"))
 }
 
-/// With `pip install -e .` an environment leads to the checkout; the tree that is judged is another place.
+/// With `pip install -e .` an environment leads to the checkout; the tree that is judged is another
+/// place.
 #[test]
 fn code_that_is_installed_as_editable_is_that_of_the_candidate() {
-    let story = Story::new();
+    let story = Story::pytest();
     let packages = environment(&story);
-    fs::write(packages.join("__editable__.roman-1.pth"), format!("{}\n", story.root.join("src").display())).unwrap();
-    story.file("src/roman.py", STUB).file("tests/test_old.py", "import roman\n\n\ndef test_old():\n    assert roman\n");
+    fs::write(
+        packages.join("__editable__.roman-1.pth"),
+        format!("{}\n", story.root.join("src").display()),
+    )
+    .unwrap();
+    story
+        .file("src/roman.py", STUB)
+        .file("tests/test_old.py", "import roman\n\n\ndef test_old():\n    assert roman\n");
     story.commit("a package");
     story.file("tests/test_roman.py", TEST).commit("red");
     expect(&story, "red", "accepted", "red.not_implemented");
     story.file("src/roman.py", CODE).commit("green");
     // Installed once more, and a tool beside it, by somebody at work.
-    fs::write(packages.join("__editable__.roman-2.pth"), format!("{}\n", story.root.join("src").display())).unwrap();
+    fs::write(
+        packages.join("__editable__.roman-2.pth"),
+        format!("{}\n", story.root.join("src").display()),
+    )
+    .unwrap();
     fs::create_dir(packages.join("tool-1.dist-info")).unwrap();
-    fs::write(packages.join("tool-1.dist-info/entry_points.txt"), "[console_scripts]\ntool = tool:main\n").unwrap();
+    fs::write(
+        packages.join("tool-1.dist-info/entry_points.txt"),
+        "[console_scripts]\ntool = tool:main\n",
+    )
+    .unwrap();
     expect(&story, "green", "accepted", "green.passes");
 }
 
@@ -258,23 +383,29 @@ fn an_environment_that_somebody_changed_is_noticed() {
 
 #[test]
 fn the_answer_is_as_the_schema_says() {
-    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/verdict.json")).unwrap();
+    let text =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/verdict.json"))
+            .unwrap();
     let schema = jsonschema::validator_for(&serde_json::from_str(&text).unwrap()).unwrap();
     let story = red();
     for phase in ["red", "green", "refactor"] {
         let answer = story.redgreen(&format!("judge {phase} --json")).json();
-        let faults: Vec<String> = schema.iter_errors(&answer).map(|error| error.to_string()).collect();
+        let faults: Vec<String> =
+            schema.iter_errors(&answer).map(|error| error.to_string()).collect();
         assert!(faults.is_empty(), "{faults:?} in {answer:#}");
     }
     let codes = redgreen_core::verdict::VOCABULARY.iter().map(|row| row.name).collect::<Vec<_>>();
     let schema: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(schema["properties"]["reasons"]["items"]["properties"]["code"]["enum"], serde_json::json!(codes));
+    assert_eq!(
+        schema["properties"]["reasons"]["items"]["properties"]["code"]["enum"],
+        serde_json::json!(codes)
+    );
 }
 
 #[test]
 fn what_is_no_commit_is_said_and_nothing_is_made() {
     let story = project();
-    story.redgreen("judge red --base nowhere").exits(2).says("nowhere is no commit");
+    story.redgreen("judge red --base nowhere").exits(2).says("nowhere is not a commit in this repository");
     story.redgreen("judge blue").exits(2);
     let before = story.git("status --porcelain");
     story.redgreen("judge red --base HEAD --head HEAD").exits(1).says("red.no_tests");
@@ -335,11 +466,17 @@ fn every_experiment_can_be_seen_again_by_hand() {
     let json = said.json();
     let made = json["experiments"].as_array().unwrap();
     let of = |question: &str| {
-        made.iter().filter(|one| one["question"].as_str().unwrap().contains(question)).collect::<Vec<_>>()
+        made.iter()
+            .filter(|one| one["question"].as_str().unwrap().contains(question))
+            .collect::<Vec<_>>()
     };
-    for (question, exit) in [("result of every test", 0), ("on the code before", 1), ("cannot be met", 1)] {
+    for (question, exit) in
+        [("result of every test", 0), ("on the old code", 1), ("cannot be met", 1)]
+    {
         let found = of(question);
-        let again = found.first().unwrap_or_else(|| panic!("{question}: {json:#}"))["again"].as_str().unwrap();
+        let again = found.first().unwrap_or_else(|| panic!("{question}: {json:#}"))["again"]
+            .as_str()
+            .unwrap();
         fs::remove_dir_all(story.root.join("again")).ok();
         // What a person types, in a shell, from the repository.
         let ended = story.command("sh").args(["-c", again]).output().unwrap();
@@ -350,5 +487,53 @@ fn every_experiment_can_be_seen_again_by_hand() {
         .redgreen("judge green --brief \"roman numerals\" --explain")
         .says("1. What is the result of every test?")
         .says("git archive");
-    assert!(!story.redgreen("judge green --brief \"roman numerals\"").stdout.contains("git archive"));
+    assert!(
+        !story.redgreen("judge green --brief \"roman numerals\"").stdout.contains("git archive")
+    );
+}
+
+/// The command decides how to run the tests only where that loses no evidence.
+#[test]
+fn a_test_command_without_a_report_does_not_replace_a_framework() {
+    let story = project();
+    story.file("Makefile", "test:\n\tpython -m pytest -q\n").commit("make test");
+    story.file("tests/test_roman.py", TEST).commit("red");
+    for command in ["make test", "python -m pytest -q", "true"] {
+        let call =
+            format!("judge red --brief \"roman numerals\" --test-command \"{command}\" --json");
+        let json = story.redgreen(&call).json();
+        let tests: Vec<&str> = json["reasons"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|row| row["test"].as_str())
+            .collect();
+        assert_eq!(json["verdict"], "accepted", "{command}: {json:#}");
+        assert!(tests.contains(&"tests/test_roman.py::test_one"), "{command}: {json:#}");
+    }
+}
+
+/// setuptools-scm and hatch-vcs write a module with the version when the project is installed, and
+/// git ignores it.
+#[test]
+fn a_module_that_installing_writes_is_in_the_clean_room() {
+    let story = Story::pytest();
+    story.file(
+        "pyproject.toml",
+        "[tool.hatch.build.hooks.vcs]\nversion-file = \"kit/_version.py\"\n",
+    );
+    story
+        .file(".gitignore", "_version.py\n")
+        .file("kit/__init__.py", "from kit._version import version\n");
+    story
+        .file("kit/roman.py", STUB)
+        .file("tests/test_kit.py", "import kit\n\n\ndef test_version():\n    assert kit.version\n");
+    story.commit("base");
+    story.file("tests/test_roman.py", &TEST.replace("from roman", "from kit.roman")).commit("red");
+    let said = story.redgreen("judge red --brief roman --json").exits(3).stdout;
+    assert!(said.contains("no test file loads") && said.contains("worktree.copy"), "{said}");
+    story.file("kit/_version.py", "version = \"1.2\"\n");
+    expect(&story, "red", "accepted", "red.not_implemented");
+    story.file("kit/roman.py", CODE).commit("green");
+    expect(&story, "green", "accepted", "green.passes");
 }

@@ -42,9 +42,10 @@ fn killed_at_random_times_a_run_comes_to_the_same() {
         thread::sleep(Duration::from_millis(300 + random % 2500));
         child.kill().ok();
         let said = output(child);
-        if String::from_utf8_lossy(&said.stderr).contains("never began") {
-            // The kill before this one came between the run's folder and the first line of its journal.
-            story.redgreen("abort").exits(1).says("never began; what was there of it is removed");
+        if String::from_utf8_lossy(&said.stderr).contains("never started") {
+            // The kill before this one came between the run's folder and the first line of its
+            // journal.
+            story.redgreen("abort").exits(1).says("never started; removed its leftovers");
             continue;
         }
         assert!(said.status.code().is_none_or(|code| code == 3), "{number}: {said:?}");
@@ -94,7 +95,8 @@ fn a_second_signal_stops_at_once() {
     story.redgreen("resume --script @kata.toml").exits(3);
 }
 
-/// Git may take minutes, for a large repository or with a filter that fetches: what it does for us alone is not waited for.
+/// Git may take minutes, for a large repository or with a filter that fetches: what it does for us
+/// alone is not waited for.
 #[test]
 fn a_signal_does_not_wait_for_a_git_that_loses_nothing() {
     for (slow, verb) in [
@@ -143,10 +145,14 @@ fn a_signal_waits_for_a_git_that_changes_the_checkout() {
     assert_eq!(story.git("status --porcelain"), "");
 }
 
-/// A PATH with a git that hangs in one command, and listens to nobody but the signal that ends it, until it may go on.
+/// A PATH with a git that hangs in one command, and listens to nobody but the signal that ends it,
+/// until it may go on.
 fn slow_git(story: &Story, command: &str) -> String {
     let path = super::machine().into_iter().find(|(name, _)| name == "PATH").unwrap().1;
-    let git = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|git| git.is_file()).unwrap();
+    let git = std::env::split_paths(&path)
+        .map(|folder| folder.join("git"))
+        .find(|git| git.is_file())
+        .unwrap();
     let (bin, pids, go) = (story.place("slow"), story.place("pid"), story.place("go"));
     fs::create_dir_all(&bin).unwrap();
     let text = format!(
@@ -181,10 +187,16 @@ fn an_agent_does_not_outlive_the_run_that_takes_over() {
 fn hanging() -> Story {
     let story = Story::new().quick();
     let pids = story.place("pid").display().to_string();
-    let shell = format!("trap '' TERM INT; echo half > half.py; echo $$ > '{pids}'; while :; do sleep 0.1; done");
+    let shell = format!(
+        "trap '' TERM INT; echo half > half.py; echo $$ > '{pids}'; while :; do sleep 0.1; done"
+    );
     story.script(
         "kata.toml",
-        &CALCULATOR.replacen("[[red]]\ndo = [{", &format!("[[red]]\ndo = [{{ shell = {shell:?} }}, {{"), 1),
+        &CALCULATOR.replacen(
+            "[[red]]\ndo = [{",
+            &format!("[[red]]\ndo = [{{ shell = {shell:?} }}, {{"),
+            1,
+        ),
     );
     story
 }

@@ -40,13 +40,17 @@ fn left_on_screen(screen: &str) -> String {
     screen.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// How many of the things that a live line shows one after the other were on the screen: on a machine that has much to do,
-/// it is not drawn every time.
+/// How many of the things that a live line shows one after the other were on the screen: on a
+/// machine that has much to do, it is not drawn every time.
 fn shown(screen: &str, moments: &[&str]) -> usize {
     moments.iter().filter(|moment| screen.contains(**moment)).count()
 }
 
-const BARS: &[&str] = &["[====            ] 1/4 tests", "[========        ] 2/4 tests", "[============    ] 3/4 tests"];
+const BARS: &[&str] = &[
+    "[====            ] 1/4 tests",
+    "[========        ] 2/4 tests",
+    "[============    ] 3/4 tests",
+];
 
 #[test]
 fn fault_15_a_terminal_shows_a_live_line_during_a_slow_turn_and_none_at_the_end() {
@@ -78,7 +82,8 @@ fn fault_15_a_terminal_shows_how_many_tests_are_done() {
     assert!(!left_on_screen(&screen).contains("/4 tests"), "{screen:?}");
 }
 
-/// The first thing that a run does is to run the tests, before there is a run to tell of; doctor does it several times.
+/// The first thing that a run does is to run the tests, before there is a run to tell of; doctor
+/// does it several times.
 #[test]
 fn fault_15_a_terminal_shows_the_first_run_of_the_tests() {
     let slow = "import time, pytest\n\n\n@pytest.mark.parametrize('number', range(4))\ndef test_slow(number):\n    \
@@ -101,7 +106,10 @@ fn fault_15_a_terminal_shows_the_first_run_of_the_tests() {
 #[test]
 fn fault_15_the_tests_of_cargo_and_go_are_counted_while_they_run() {
     let rust = [
-        ("Cargo.toml", "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n"),
+        (
+            "Cargo.toml",
+            "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n",
+        ),
         (".gitignore", "target/\nCargo.lock\n"),
         ("src/lib.rs", ""),
         (
@@ -123,7 +131,7 @@ fn fault_15_the_tests_of_cargo_and_go_are_counted_while_they_run() {
         if !is_installed(program) {
             continue;
         }
-        let story = Story::new();
+        let story = Story::pytest();
         std::fs::remove_file(story.root.join("pytest.ini")).unwrap();
         for (name, text) in files {
             story.file(name, text);
@@ -139,10 +147,14 @@ fn fault_15_the_tests_of_cargo_and_go_are_counted_while_they_run() {
 #[test]
 fn fault_15_ctrl_c_leaves_no_live_line() {
     let story = story(&[PLAN, &turn("red", "{ wait = 60 }"), GREEN, DONE]);
-    let (code, screen) = on_a_terminal(&story, &format!("--color never {RUN}"), &[("works 0:0", "\u{3}")]);
+    let (code, screen) =
+        on_a_terminal(&story, &format!("--color never {RUN}"), &[("works 0:0", "\u{3}")]);
     assert_eq!(code, Some(130), "{screen}");
     let left = left_on_screen(&screen);
-    assert!(left.contains("interrupted") && !left.contains(" works ") && !left.contains("^C"), "{left}");
+    assert!(
+        left.contains("interrupted") && !left.contains(" works ") && !left.contains("^C"),
+        "{left}"
+    );
 }
 
 #[test]
@@ -151,7 +163,9 @@ fn fault_15_without_a_terminal_a_plain_line_comes_every_half_minute() {
     let run = story.redgreen(RUN).exits(3);
     let lines: Vec<&str> = run.stderr.lines().filter(|line| line.contains(" works ")).collect();
     let [line] = lines[..] else { panic!("one line, at half a minute: {}", run.stderr) };
-    let seconds = line.strip_prefix("  1 GREEN     tester works 0:3").and_then(|second| second.parse::<u32>().ok());
+    let seconds = line
+        .strip_prefix("  1 GREEN     tester works 0:3")
+        .and_then(|second| second.parse::<u32>().ok());
     assert!(seconds.is_some_and(|second| second < 5), "{line}");
     assert!(!run.stderr.contains('\r'), "{:?}", run.stderr);
 }
@@ -172,7 +186,9 @@ fn fault_15_a_terminals_lines_end_between_words() {
     let (_, screen) = on_a_terminal(&story, &format!("--color never {RUN}"), &[]);
     let left = left_on_screen(&screen);
     // Commands and paths stay whole, to be copied.
-    let is_copied = |line: &str| ["  journal", "  branch", "  next"].iter().any(|name| line.starts_with(name));
-    let long: Vec<&str> = left.lines().filter(|line| line.chars().count() > 80 && !is_copied(line)).collect();
+    let is_copied =
+        |line: &str| ["  journal", "  branch", "  next"].iter().any(|name| line.starts_with(name));
+    let long: Vec<&str> =
+        left.lines().filter(|line| line.chars().count() > 80 && !is_copied(line)).collect();
     assert!(long.is_empty(), "{long:#?}\n{left}");
 }

@@ -17,7 +17,9 @@ fn runs_side_by_side_do_not_mix_and_are_merged_one_after_the_other() {
         let all: Vec<_> = (0..RUNS)
             .map(|number| {
                 story.script(&format!("{number}.toml"), &one_cycle(number));
-                scope.spawn(move || story.redgreen(&format!("run --script @{number}.toml \"part {number}\"")))
+                scope.spawn(move || {
+                    story.redgreen(&format!("run --script @{number}.toml \"part {number}\""))
+                })
             })
             .collect();
         for run in all {
@@ -29,8 +31,10 @@ fn runs_side_by_side_do_not_mix_and_are_merged_one_after_the_other() {
         let commits = story.git(&format!("rev-list main..{branch}"));
         assert_eq!(commits.lines().count(), 5);
         for commit in commits.lines() {
-            let note: serde_json::Value =
-                serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {commit}"))).unwrap();
+            let note: serde_json::Value = serde_json::from_str(
+                &story.git(&format!("notes --ref=tdd-handoffs show {commit}")),
+            )
+            .unwrap();
             assert_eq!(note["run"]["branch"], branch.as_str());
         }
         let files = story.git(&format!("diff --name-only main {branch}"));
@@ -55,7 +59,11 @@ fn a_run_at_work_is_not_resumed_twice_while_others_go_on() {
     let story = Story::new().quick();
     let gate = story.place("gate");
     let wait = format!("while [ ! -e '{}' ]; do sleep 0.05; done", gate.display());
-    let waiting = one_cycle(1).replacen("[[red]]\ndo = [{", &format!("[[red]]\ndo = [{{ shell = {wait:?} }}, {{"), 1);
+    let waiting = one_cycle(1).replacen(
+        "[[red]]\ndo = [{",
+        &format!("[[red]]\ndo = [{{ shell = {wait:?} }}, {{"),
+        1,
+    );
     story.script("1.toml", &waiting).script("2.toml", &one_cycle(2));
     let line = "run --script @1.toml \"part 1\"";
     let first = story.prepare(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -66,10 +74,16 @@ fn a_run_at_work_is_not_resumed_twice_while_others_go_on() {
     }
     let id = story.worktrees().remove(0);
     for verb in ["resume", "approve", "abort"] {
-        story.redgreen(&format!("{verb} {id}")).exits(4).says(&format!("another redgreen is at work on run {id}"));
+        story
+            .redgreen(&format!("{verb} {id}"))
+            .exits(4)
+            .says(&format!("another redgreen process is working on run {id}"));
     }
     let status = story.redgreen("status --json").exits(0).json();
-    assert_eq!((&status["runs"][0]["id"], &status["runs"][0]["atWork"]), (&id.as_str().into(), &true.into()));
+    assert_eq!(
+        (&status["runs"][0]["id"], &status["runs"][0]["atWork"]),
+        (&id.as_str().into(), &true.into())
+    );
     story.redgreen("run --script @2.toml \"part 2\"").exits(3);
     assert_eq!(story.worktrees(), [id.as_str()], "the other's worktree is not touched");
     fs::write(&gate, "").unwrap();
@@ -89,11 +103,14 @@ done = true
 
 [[red]]
 do = [{{ write = "tests/test_part{number}.py", text = """
+import unittest
+
 from part{number} import value
 
 
-def test_part{number}():
-    assert value() == {number}
+class Part(unittest.TestCase):
+    def test_part{number}(self):
+        assert value() == {number}
 """ }}]
 
 [[green]]

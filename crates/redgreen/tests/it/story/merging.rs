@@ -1,20 +1,12 @@
-//! The merge: with the user's hooks, where the branch is checked out or not, and when it moved meanwhile.
+//! The merge: with the user's hooks, where the branch is checked out or not, and when it moved
+//! meanwhile.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::OnceLock;
 
 use super::Story;
-use super::scripts::{DONE, GREEN, PLAN, RED};
-
-/// A run that waits for a human.
-fn waiting() -> Story {
-    let story = Story::new();
-    story.file("shared.py", "VALUE = 1\n");
-    story.commit("shared code");
-    story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
-    story.redgreen("run --script @kata.toml \"an adder\"").exits(3);
-    story
-}
+use super::scripts::{DONE, GREEN, PLAN, RED, RED_PYTEST};
 
 fn hook(story: &Story, name: &str, text: &str) {
     let path = story.root.join(".git/hooks").join(name);
@@ -29,7 +21,7 @@ fn is_merge(story: &Story, commit: &str) -> bool {
 
 #[test]
 fn hooks_are_asked_and_a_no_leaves_everything_as_it_was() {
-    let story = waiting();
+    let story = Story::waiting();
     hook(&story, "pre-merge-commit", "echo not on a sunday >&2; exit 1");
     hook(&story, "commit-msg", "echo 'Reviewed-by: the hook' >> \"$1\"");
     let before = story.belongings_but_times();
@@ -44,7 +36,7 @@ fn hooks_are_asked_and_a_no_leaves_everything_as_it_was() {
 
 #[test]
 fn a_signature_that_cannot_be_made_blocks_the_merge() {
-    let story = waiting();
+    let story = Story::waiting();
     story.git("config commit.gpgsign true");
     story.git("config gpg.program false");
     let before = story.belongings_but_times();
@@ -56,39 +48,47 @@ fn a_signature_that_cannot_be_made_blocks_the_merge() {
 
 #[test]
 fn a_branch_that_moved_is_tested_together_with_the_run() {
-    let story = waiting();
+    let story = Story::waiting();
     story.file("elsewhere.py", "OTHER = 2\n");
     story.commit("meanwhile");
     story.redgreen("approve").exits(0).says("merged");
     assert!(is_merge(&story, "main"));
 
-    let story = waiting();
-    story.file("conftest.py", "import sys\n\nsys.modules['calc'] = sys\nsys.add = lambda a, b: 0\n");
+    let story = Story::waiting();
+    // A package takes precedence over a module of the same name.
+    story.file("calc/__init__.py", "def add(a, b):\n    return 0\n");
     story.commit("right by itself");
     let before = story.belongings_but_times();
-    let said = story.redgreen("approve").exits(3).says("main has moved, and merged with it the tests do not pass");
-    assert!(said.stdout.contains("test_add.py::test_adds"), "{}", said.stdout);
+    let said = story
+        .redgreen("approve")
+        .exits(3)
+        .says("main has moved, and the tests fail after merging it");
+    assert!(said.stdout.contains("test_add.Tests.test_adds"), "{}", said.stdout);
     assert_eq!(story.belongings_but_times(), before);
-    story.git("rm -q conftest.py");
+    story.git("rm -q -r calc");
     story.commit("out of the way");
     story.redgreen("approve").exits(0);
 }
 
-const OLD_TESTS: &str = "def test_kept():\n    pass\n\n\ndef test_dropped():\n    pass\n";
+const OLD_TESTS: &str = "import unittest\n\n\nclass Tests(unittest.TestCase):\n    \
+                         def test_kept(self):\n        pass\n\n    def test_dropped(self):\n        pass\n";
 
 /// A run that waits for a human, in a project with tests of its own.
 fn waiting_with_old_tests() -> Story {
-    let story = Story::new();
-    story.file("test_old.py", OLD_TESTS).commit("old tests");
-    story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
-    story.redgreen("run --script @kata.toml \"an adder\"").exits(3);
-    story
+    static WAITING: OnceLock<Story> = OnceLock::new();
+    Story::copy_of(&WAITING, |story| {
+        story.file("test_old.py", OLD_TESTS).commit("old tests");
+        story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
+        story.redgreen("run --script @kata.toml \"an adder\"").exits(3);
+    })
 }
 
 #[test]
 fn a_test_that_others_deleted_on_the_target_branch_is_no_hindrance() {
     let story = waiting_with_old_tests();
-    story.file("test_old.py", OLD_TESTS.split("\n\n\n").next().unwrap()).commit("one test less");
+    story
+        .file("test_old.py", OLD_TESTS.split("\n\n    def").next().unwrap())
+        .commit("one test less");
     story.redgreen("approve").exits(0).says("merged");
     assert!(is_merge(&story, "main"));
     assert!(!fs::read_to_string(story.root.join("test_old.py")).unwrap().contains("test_dropped"));
@@ -111,22 +111,36 @@ fn a_test_that_others_deleted_on_the_target_branch_is_no_hindrance() {
 
 #[test]
 fn a_test_that_only_the_merge_loses_blocks_it() {
-    // The run's own test is left out by what the target branch has now; another one that is gone does not excuse it.
-    let story = waiting_with_old_tests();
-    story.file("test_old.py", OLD_TESTS.split("\n\n\n").next().unwrap());
+    // The run's own test is left out by what the target branch has now; another one that is gone
+    // does not excuse it.
+    let old = "def test_kept():\n    pass\n\n\ndef test_dropped():\n    pass\n";
+    let story = Story::pytest();
+    story.file("test_old.py", old).commit("old tests");
+    story.script("kata.toml", &[PLAN, RED_PYTEST, GREEN, DONE].concat());
+    story.redgreen("run --script @kata.toml \"an adder\"").exits(3);
+    story.file("test_old.py", old.split("\n\n\n").next().unwrap());
     story.file("conftest.py", "collect_ignore = ['test_add.py']\n").commit("fewer tests");
-    let said = story.redgreen("approve").exits(3).says("test_add.py::test_adds passed before and is gone");
+    let said = story.redgreen("approve").exits(3).says(
+        "test_add.py::test_adds passed before and is now \
+                        missing",
+    );
     assert!(!said.stdout.contains("test_dropped"), "{}", said.stdout);
 
     // A test file that the target branch broke is not deleted.
     let story = waiting_with_old_tests();
-    story.file("test_old.py", "def test_kept(:\n").commit("broken");
-    story.redgreen("approve").exits(3).says("merged with it the tests do not pass");
+    story
+        .file(
+            "test_old.py",
+            "import unittest\n\n\nclass Tests(unittest.TestCase):\n    \
+                               def test_kept(:\n",
+        )
+        .commit("broken");
+    story.redgreen("approve").exits(3).says("the tests fail after merging it");
 }
 
 #[test]
 fn a_conflict_names_the_paths() {
-    let story = waiting();
+    let story = Story::waiting();
     story.file("calc.py", "# a calculator of mine\n");
     story.commit("meanwhile");
     let before = story.belongings_but_times();
@@ -137,17 +151,18 @@ fn a_conflict_names_the_paths() {
 
 #[test]
 fn the_branch_may_be_checked_out_elsewhere_or_nowhere() {
-    let story = waiting();
+    let story = Story::waiting();
     story.git("switch -q -c other");
     let other = story.place("elsewhere").display().to_string();
-    let added = story.command("git").args(["worktree", "add", "-q", &other, "main"]).output().unwrap();
+    let added =
+        story.command("git").args(["worktree", "add", "-q", &other, "main"]).output().unwrap();
     assert!(added.status.success(), "{added:?}");
     story.redgreen("approve").exits(0).says("merged");
     assert!(is_merge(&story, "main"));
     assert!(fs::read_to_string(format!("{other}/calc.py")).unwrap().contains("return a + b"));
     assert!(!story.root.join("calc.py").exists(), "this checkout is of another branch");
 
-    let story = waiting();
+    let story = Story::waiting();
     story.git("switch -q -c other");
     story.redgreen("approve").exits(0).says("merged");
     assert!(is_merge(&story, "main"));

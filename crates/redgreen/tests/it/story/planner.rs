@@ -1,5 +1,5 @@
-//! The engine owns the boxes of `test-list.md`: whatever a planner, or anybody else, writes there, a box is ticked by an
-//! accepted cycle of this run, and a run without one is never complete.
+//! The engine owns the boxes of `test-list.md`: whatever a planner, or anybody else, writes there,
+//! a box is ticked by an accepted cycle of this run, and a run without one is never complete.
 
 use std::fs;
 
@@ -38,7 +38,8 @@ fn plans(story: &Story) -> Vec<(String, Vec<String>)> {
     read.collect()
 }
 
-/// Lists of a planner that lies before anything was developed, and the first reason it is refused for.
+/// Lists of a planner that lies before anything was developed, and the first reason it is refused
+/// for.
 const LIES: &[(&str, &str, &str)] = &[
     ("a ticked box", "- [x] adds\n", "plan.unfinished"),
     ("another letter", "- [X] adds\n", "plan.unfinished"),
@@ -70,14 +71,19 @@ fn fault_1_a_planner_that_lies_never_ends_a_run_that_developed_nothing() {
     story.script("kata.toml", &LIES.iter().map(|(_, list, _)| claims(list)).collect::<String>());
     let before = story.belongings();
     let said = story.redgreen(&format!("{RUN} --max-retries {}", LIES.len() - 1)).exits(1);
-    let said = said.says("nothing was developed").says("no accepted cycle of this run developed it");
+    let said =
+        said.says("nothing was developed").says("no accepted cycle of this run implemented it");
     assert!(!said.stdout.contains("COMPLETE"), "{}", said.stdout);
     let refused = plans(&story);
     assert_eq!(refused.len(), LIES.len());
     for ((name, _, code), (decision, codes)) in LIES.iter().zip(refused) {
         assert_eq!((decision.as_str(), codes[0].as_str()), ("refused", *code), "{name}");
         let claimed = *code == "plan.unfinished" && *name != "an open box";
-        assert_eq!(codes.contains(&"plan.ticked".to_owned()), claimed, "{name}: the planner is told: {codes:?}");
+        assert_eq!(
+            codes.contains(&"plan.ticked".to_owned()),
+            claimed,
+            "{name}: the planner is told: {codes:?}"
+        );
     }
     let status = story.redgreen("status --json").exits(0).json();
     let run = &status["runs"][0];
@@ -113,23 +119,38 @@ fn fault_1_as_many_boxes_are_ticked_as_cycles_were_accepted() {
         claims("- [x] adds two numbers\n"),
         claims("- [x] adds\n- ~~subtracts~~\n"),
         format!("{}done = true\n", turn("plan", "{ delete = \"test-list.md\" }")),
-        format!("{}done = true\n", turn("plan", "{ shell = \"rm -f test-list.md; mkdir test-list.md\" }")),
-        format!("{}done = true\n", turn("plan", "{ shell = \"rm -rf test-list.md; ln -s /etc/passwd test-list.md\" }")),
+        format!(
+            "{}done = true\n",
+            turn("plan", "{ shell = \"rm -f test-list.md; mkdir test-list.md\" }")
+        ),
+        format!(
+            "{}done = true\n",
+            turn("plan", "{ shell = \"rm -rf test-list.md; ln -s /etc/passwd test-list.md\" }")
+        ),
         DONE.to_owned(),
     ];
     // A planner may drop what is not needed after all.
     let honest = claims("- [x] adds\n");
     story.script("kata.toml", &[&two, RED, GREEN, &lies.concat(), &honest].concat());
-    story.redgreen(&format!("{RUN} --max-retries {}", lies.len())).exits(3).says("dropped from the list: subtracts");
+    story
+        .redgreen(&format!("{RUN} --max-retries {}", lies.len()))
+        .exits(3)
+        .says("dropped from the list: subtracts");
     let plans = plans(&story);
     assert_eq!(plans.len(), lies.len() + 2);
     for (at, (decision, codes)) in plans.iter().enumerate().skip(1).take(lies.len()) {
-        assert_eq!((decision.as_str(), codes[0].as_str()), ("refused", "plan.unfinished"), "lie {at}");
+        assert_eq!(
+            (decision.as_str(), codes[0].as_str()),
+            ("refused", "plan.unfinished"),
+            "lie {at}"
+        );
     }
     let list = story.git(&format!("show {}:test-list.md", story.branch()));
     assert_eq!((list.matches("[x]").count(), list.matches("[ ]").count()), (1, 0), "{list}");
-    let note: Value =
-        serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch()))).unwrap();
+    let note: Value = serde_json::from_str(
+        &story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch())),
+    )
+    .unwrap();
     assert_eq!(note["completedTests"], json!(["adds"]));
     assert_eq!(note["removedTests"], json!(["subtracts"]), "{note}");
     story.redgreen("report").exits(0).says("### Dropped From the List\n- subtracts");
@@ -142,13 +163,18 @@ fn fault_1_a_box_that_nobody_tested_is_not_completed() {
     let eager = super::CALCULATOR.replacen("- [ ] subtracts", "- [x] subtracts", 1);
     story.script("kata.toml", &eager);
     let said = story.redgreen("run --script @kata.toml \"a calculator\"").exits(3);
-    said.says("unticked \"subtracts\": no accepted cycle of this run developed it");
-    let first: Value =
-        serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {}~12", story.branch()))).unwrap();
+    said.says("unticked \"subtracts\": no accepted cycle of this run implemented it");
+    let first: Value = serde_json::from_str(
+        &story.git(&format!("notes --ref=tdd-handoffs show {}~12", story.branch())),
+    )
+    .unwrap();
     assert_eq!(first["completedTests"], json!([]), "{first}");
     assert_eq!(first["pendingTests"].as_array().unwrap().len(), 3, "{first}");
     let status = story.redgreen("status --json").json();
-    assert_eq!(status["runs"][0]["completedTests"], json!(["adds two numbers", "subtracts", "multiplies"]));
+    assert_eq!(
+        status["runs"][0]["completedTests"],
+        json!(["adds two numbers", "subtracts", "multiplies"])
+    );
 }
 
 /// The list of an earlier feature, ticked, lies in the target branch.
@@ -163,7 +189,10 @@ fn fault_1_the_list_of_an_earlier_run_is_archived_and_not_inherited() {
     assert_eq!(fs::read_to_string(kept).unwrap(), old);
     story.redgreen("abort").exits(0);
 
-    let restores = format!("{}done = true\n", turn("plan", "{ shell = \"git checkout -q HEAD -- test-list.md\" }"));
+    let restores = format!(
+        "{}done = true\n",
+        turn("plan", "{ shell = \"git checkout -q HEAD -- test-list.md\" }")
+    );
     story.script("kata.toml", &restores);
     story.redgreen(&format!("{RUN} --max-retries 0")).exits(1).says("still open: adds; old wish");
     story.redgreen("abort").exits(0);
@@ -172,13 +201,18 @@ fn fault_1_the_list_of_an_earlier_run_is_archived_and_not_inherited() {
     story.redgreen(RUN).exits(3);
     assert_eq!(story.git(&format!("show {}:test-list.md", story.branch())), "- [x] adds");
     story.redgreen("approve").exits(0);
-    assert_eq!(story.git("show HEAD:test-list.md"), old.trim_end(), "the user's own file is as it was");
+    assert_eq!(
+        story.git("show HEAD:test-list.md"),
+        old.trim_end(),
+        "the user's own file is as it was"
+    );
 }
 
 #[test]
 fn the_list_is_the_planners_alone_in_every_phase() {
     let tick = write("- [x] adds\n- [x] everything else\n");
-    let with = |script: &str, action: &str| script.replace("do = [{", &format!("do = [{action}, {{"));
+    let with =
+        |script: &str, action: &str| script.replace("do = [{", &format!("do = [{action}, {{"));
     let story = Story::new();
     let two = PLAN.replace("- [ ] adds\\n", "- [ ] adds\\n- [ ] subtracts\\n");
     let script = [
@@ -190,19 +224,31 @@ fn the_list_is_the_planners_alone_in_every_phase() {
         &claims("- [x] adds\n"),
     ];
     story.script("kata.toml", &script.map(String::as_str).concat());
-    let said = story.redgreen(RUN).exits(3).says("put test-list.md back: only planning changes the list");
+    let said =
+        story.redgreen(RUN).exits(3).says("restored test-list.md: only PLAN may change the list");
     assert_eq!(
-        said.stdout.matches("put test-list.md back").count() + said.stderr.matches("put test-list.md back").count(),
+        said.stdout.matches("restored test-list.md").count()
+            + said.stderr.matches("restored test-list.md").count(),
         3
     );
     let branch = story.branch();
-    for (back, list) in
-        [(4, "- [ ] adds\n- [ ] subtracts"), (3, "- [ ] adds\n- [ ] subtracts"), (1, "- [ ] adds\n- [ ] subtracts")]
-    {
-        assert_eq!(story.git(&format!("show {branch}~{back}:test-list.md")), list, "{back} before the last");
+    for (back, list) in [
+        (4, "- [ ] adds\n- [ ] subtracts"),
+        (3, "- [ ] adds\n- [ ] subtracts"),
+        (1, "- [ ] adds\n- [ ] subtracts"),
+    ] {
+        assert_eq!(
+            story.git(&format!("show {branch}~{back}:test-list.md")),
+            list,
+            "{back} before the last"
+        );
     }
     assert_eq!(story.git(&format!("show {branch}:test-list.md")), "- [x] adds");
-    assert_eq!(story.log(&format!("main..{branch}"))[3], "refactor: no changes needed", "the list is no refactoring");
+    assert_eq!(
+        story.log(&format!("main..{branch}"))[3],
+        "refactor: no changes needed",
+        "the list is no refactoring"
+    );
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Projects as people have them: older runners, tests that need variables and services, suites that do not load. Doctor and
-//! run say the same of each, test by test.
+//! Projects as people have them: older runners, tests that need variables and services, suites that
+//! do not load. Doctor and run say the same of each, test by test.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use std::{fs, thread};
 
 use serde_json::Value;
 
-use super::scripts::{GREEN, PLAN, RED};
+use super::scripts::{GREEN, PLAN, RED_PYTEST as RED};
 use super::{Said, Story};
 use crate::runner::{is_installed, node_modules, versions};
 use crate::skip::skipped;
@@ -37,7 +37,11 @@ fn baseline(story: &Story) -> BTreeMap<String, String> {
 
 fn statuses(report: &Value) -> BTreeMap<String, String> {
     let tests = report["tests"].as_array().unwrap().iter();
-    tests.map(|test| (test["id"].as_str().unwrap().to_owned(), test["status"].as_str().unwrap().to_owned())).collect()
+    tests
+        .map(|test| {
+            (test["id"].as_str().unwrap().to_owned(), test["status"].as_str().unwrap().to_owned())
+        })
+        .collect()
 }
 
 /// Nothing of a run is there: no branch, no worktree, no folder.
@@ -58,16 +62,24 @@ fn agree(story: &Story, passed: usize) {
     let tested = story.redgreen("test --json").json();
     let outside = statuses(&tested["report"]);
     let doctor = story.redgreen("--json doctor").exits(0);
-    let expected = format!("good: {passed} passed, 0 failed, 0 skipped; nothing fails that passes in your checkout");
+    let expected = format!(
+        "good: {passed} passed, 0 failed, 0 skipped; everything that passes in your checkout \
+         passes here"
+    );
     assert_eq!(saw(&doctor, "room"), expected);
-    assert!(saw(&doctor, "suite").starts_with(&format!("good: green: {passed} passed")), "{}", saw(&doctor, "suite"));
+    assert!(
+        saw(&doctor, "suite").starts_with(&format!("good: green: {passed} passed")),
+        "{}",
+        saw(&doctor, "suite")
+    );
     story.script("idle.toml", IDLE);
     story.redgreen("run --max-retries 0 --script @idle.toml anything");
     assert_eq!(baseline(story), outside, "the run's start and your checkout");
     assert_eq!(outside.len(), passed);
 }
 
-/// An installed version of a runner, linked into the story; `None`, and said so, where it is not there.
+/// An installed version of a runner, linked into the story; `None`, and said so, where it is not
+/// there.
 fn with_version(version: &str) -> Option<Story> {
     let modules = match version {
         // The one that all other tests use.
@@ -78,7 +90,7 @@ fn with_version(version: &str) -> Option<Story> {
         skipped(&format!("{version} is not installed by scripts/test"));
         return None;
     }
-    let story = Story::new();
+    let story = Story::pytest();
     fs::remove_file(story.root.join("pytest.ini")).unwrap();
     symlink(modules, story.root.join("node_modules")).unwrap();
     story.file(".gitignore", "node_modules\n");
@@ -112,7 +124,8 @@ fn fault_10_vitest_2_is_understood() {
 
 #[test]
 fn fault_10_vitest_3_is_understood() {
-    let manifest = fs::read_to_string(node_modules().join("vitest/package.json")).unwrap_or_default();
+    let manifest =
+        fs::read_to_string(node_modules().join("vitest/package.json")).unwrap_or_default();
     assert!(manifest.is_empty() || manifest.contains("\"version\": \"3."), "{manifest}");
     typescript("vitest-3");
 }
@@ -129,7 +142,8 @@ fn fault_10_a_fresh_python_project_with_pytest_7_is_understood() {
         return skipped("pytest 7 is not installed by scripts/test");
     }
     let path = format!("{}/bin:/usr/local/bin:/usr/bin:/bin", python.display());
-    let story = Story::new().env("VIRTUAL_ENV", &python.display().to_string()).env("PATH", &path);
+    let story =
+        Story::pytest().env("VIRTUAL_ENV", &python.display().to_string()).env("PATH", &path);
     story.file("calc.py", "def add(a, b):\n    return a + b\n").file(
         "test_calc.py",
         "import pytest\nfrom calc import add\n@pytest.mark.parametrize('n', [1, 2])\ndef test_adds(n):\n    \
@@ -144,10 +158,13 @@ fn doctor_and_run_agree_in_a_fresh_rust_project() {
     if !is_installed("cargo") {
         return;
     }
-    let story = Story::new();
+    let story = Story::pytest();
     fs::remove_file(story.root.join("pytest.ini")).unwrap();
     story
-        .file("Cargo.toml", "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
+        .file(
+            "Cargo.toml",
+            "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n",
+        )
         .file(".gitignore", "target/\nCargo.lock\n")
         .file("src/lib.rs", "pub fn add(a: i32, b: i32) -> i32 {\n    a + b\n}\n")
         .file("tests/calc.rs", "#[test]\nfn adds() {\n    assert_eq!(calc::add(1, 2), 3);\n}\n");
@@ -160,7 +177,7 @@ fn doctor_and_run_agree_in_a_fresh_go_project() {
     if !is_installed("go") {
         return;
     }
-    let story = Story::new();
+    let story = Story::pytest();
     fs::remove_file(story.root.join("pytest.ini")).unwrap();
     story
         .file("go.mod", "module calc\n\ngo 1.18\n")
@@ -178,19 +195,24 @@ const NEEDS_A_VARIABLE: &str = "import os\ndef test_plain():\n    pass\ndef test
 
 #[test]
 fn fault_11_a_test_that_needs_a_variable_is_named_with_the_setting_that_helps() {
-    let story = Story::new().env("DATABASE_URL", SECRET);
+    let story = Story::pytest().env("DATABASE_URL", SECRET);
     story.file("test_shop.py", NEEDS_A_VARIABLE).commit("tests");
-    let help = "fails only in the clean room: test_shop.py::test_shop; would help: test.env-pass = [\"DATABASE_URL\"]";
+    let help = "fails only in the clean room: test_shop.py::test_shop; possible fix: \
+                test.env-pass = [\"DATABASE_URL\"]";
     let doctor = story.redgreen("--json doctor").exits(0);
     assert!(saw(&doctor, "suite").starts_with("good: green: 2 passed"));
     assert_eq!(saw(&doctor, "room"), format!("note: 1 passed, 1 failed, 0 skipped\n{help}"));
     story.script("idle.toml", IDLE);
     story.redgreen("run --max-retries 0 --script @idle.toml anything").says(help);
 
-    story.file("redgreen.toml", "backoff = 0.0\n[test]\nenv-pass = [\"DATABASE_URL\"]\n").commit("settings");
+    story
+        .file("redgreen.toml", "backoff = 0.0\n[test]\nenv-pass = [\"DATABASE_URL\"]\n")
+        .commit("settings");
     let story = renewed(story);
     agree(&story, 2);
-    story.file("redgreen.toml", "backoff = 0.0\n[test.env]\nDATABASE_URL = \"postgres://test\"\n").commit("settings");
+    story
+        .file("redgreen.toml", "backoff = 0.0\n[test.env]\nDATABASE_URL = \"postgres://test\"\n")
+        .commit("settings");
     agree(&renewed(story), 2);
 }
 
@@ -203,7 +225,7 @@ fn renewed(story: Story) -> Story {
 
 #[test]
 fn fault_11_a_passed_value_is_in_no_report_and_known_to_no_agent() {
-    let story = Story::new().env("DATABASE_URL", SECRET);
+    let story = Story::pytest().env("DATABASE_URL", SECRET);
     story.file("redgreen.toml", "backoff = 0.0\n[test]\nenv-pass = [\"DATABASE_URL\"]\n");
     story.file(
         "test_shop.py",
@@ -223,7 +245,8 @@ fn fault_11_a_passed_value_is_in_no_report_and_known_to_no_agent() {
             if path.is_dir() && !path.is_symlink() {
                 waiting.push(path);
             } else {
-                let text = String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned();
+                let text =
+                    String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned();
                 assert!(!text.contains("pa55word"), "{}", path.display());
             }
         }
@@ -232,7 +255,7 @@ fn fault_11_a_passed_value_is_in_no_report_and_known_to_no_agent() {
 
 #[test]
 fn fault_11_what_was_seen_under_other_settings_is_not_remembered() {
-    let story = Story::new();
+    let story = Story::pytest();
     story
         .file("test_shop.py", NEEDS_A_VARIABLE)
         .file("redgreen.toml", "backoff = 0.0\n[test.env]\nDATABASE_URL = \"no\"\n");
@@ -267,7 +290,7 @@ fn server() -> u16 {
 #[test]
 fn fault_11_a_test_that_needs_a_service_reaches_it_when_the_settings_say_so() {
     let port = server();
-    let story = Story::new().env("DATABASE_URL", "postgres://ada@localhost/shop");
+    let story = Story::pytest().env("DATABASE_URL", "postgres://ada@localhost/shop");
     story.file(
         "test_shop.py",
         &format!(
@@ -276,14 +299,18 @@ fn fault_11_a_test_that_needs_a_service_reaches_it_when_the_settings_say_so() {
              c.sendall(b'ping')\n        assert c.recv(4) == b'pong'\n"
         ),
     );
-    story.file("redgreen.toml", "backoff = 0.0\n[test]\nenv-pass = [\"DATABASE_URL\"]\n").commit("tests");
+    story
+        .file("redgreen.toml", "backoff = 0.0\n[test]\nenv-pass = [\"DATABASE_URL\"]\n")
+        .commit("tests");
     let doctor = story.redgreen("--json doctor").exits(0);
-    let help = format!("would help: test.services = [\"{port}\"]");
+    let help = format!("possible fix: test.services = [\"{port}\"]");
     // Behind Landlock alone there is one loopback for all.
     let has_own_loopback = saw(&doctor, "room").starts_with("note");
     assert!(!has_own_loopback || saw(&doctor, "room").contains(&help), "{}", saw(&doctor, "room"));
 
-    let settings = format!("backoff = 0.0\n[test]\nenv-pass = [\"DATABASE_URL\"]\nservices = [\"localhost:{port}\"]\n");
+    let settings = format!(
+        "backoff = 0.0\n[test]\nenv-pass = [\"DATABASE_URL\"]\nservices = [\"localhost:{port}\"]\n"
+    );
     story.file("redgreen.toml", &settings).commit("settings");
     agree(&story, 1);
 }
@@ -292,21 +319,21 @@ fn fault_11_a_test_that_needs_a_service_reaches_it_when_the_settings_say_so() {
 #[test]
 fn fault_11_the_port_of_a_service_is_found_among_those_that_listen() {
     let port = server();
-    let story = Story::new().env("DATABASE_URL", "postgres://ada@shop.example.com/shop");
+    let story = Story::pytest().env("DATABASE_URL", "postgres://ada@shop.example.com/shop");
     let ask = "import socket\n\ndef ask(port):\n    try:\n        socket.create_connection((\"127.0.0.1\", port), timeout=5)\n    \
                except OSError:\n        raise RuntimeError(\"Connection refused\")\n";
     story.file("shop.py", &format!("{ask}\n\nURL = \"DATABASE_URL\"\n"));
     story.file("test_shop.py", &format!("import shop\n\ndef test_shop():\n    shop.ask({port})\n"));
     story.commit("tests");
     let room = saw(&story.redgreen("--json doctor").exits(0), "room");
-    let help = format!("would help: test.services = [\"{port}\"]");
+    let help = format!("possible fix: test.services = [\"{port}\"]");
     // Behind Landlock alone there is one loopback for all.
     assert!(room.contains(&help) || !room.starts_with("note"), "{room}");
 }
 
 #[test]
 fn fault_13_a_suite_that_cannot_load_is_told_in_the_runners_words_and_nothing_is_made() {
-    let story = Story::new();
+    let story = Story::pytest();
     story
         .file("test_a.py", "def test_a():\n    pass\n")
         .file("conftest.py", "raise RuntimeError('no database here')\n");
@@ -314,7 +341,10 @@ fn fault_13_a_suite_that_cannot_load_is_told_in_the_runners_words_and_nothing_is
     let said = story.redgreen("run --script @idle.toml anything");
     said.exits(2).says("idle.toml");
     story.script("idle.toml", IDLE);
-    let said = story.redgreen("run --script @idle.toml anything").exits(4).says("RuntimeError: no database here");
+    let said = story
+        .redgreen("run --script @idle.toml anything")
+        .exits(4)
+        .says("RuntimeError: no database here");
     said.says("redgreen doctor");
     nothing_is_made(&story);
     story.redgreen("doctor").exits(4).says("RuntimeError: no database here");
@@ -323,25 +353,38 @@ fn fault_13_a_suite_that_cannot_load_is_told_in_the_runners_words_and_nothing_is
 #[test]
 fn fault_13_code_that_does_not_compile_is_told_with_its_line_by_doctor_and_run() {
     let rust: &[(&str, &str)] = &[
-        ("Cargo.toml", "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n"),
+        (
+            "Cargo.toml",
+            "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n",
+        ),
         ("src/lib.rs", "pub fn add() -> i32 {\n    \"three\"\n}\n"),
         ("tests/calc.rs", "#[test]\nfn adds() {\n    assert_eq!(calc::add(), 3);\n}\n"),
     ];
     let go: &[(&str, &str)] = &[
         ("go.mod", "module calc\n\ngo 1.18\n"),
         ("calc.go", "package calc\n\nfunc Add() int { return \"three\" }\n"),
-        ("calc_test.go", "package calc\n\nimport \"testing\"\n\nfunc TestAdds(t *testing.T) { Add() }\n"),
+        (
+            "calc_test.go",
+            "package calc\n\nimport \"testing\"\n\nfunc TestAdds(t *testing.T) { Add() }\n",
+        ),
     ];
-    let told = [("cargo", rust, "src/lib.rs:2: mismatched types"), ("go", go, "calc.go:3: cannot use \"three\"")];
+    let told = [
+        ("cargo", rust, "src/lib.rs:2: mismatched types"),
+        ("go", go, "calc.go:3: cannot use \"three\""),
+    ];
     for (program, files, line) in told.into_iter().filter(|(program, ..)| is_installed(program)) {
-        let story = Story::new();
+        let story = Story::pytest();
         fs::remove_file(story.root.join("pytest.ini")).unwrap();
         for (name, text) in files {
             story.file(name, text);
         }
         story.file(".gitignore", "target/\nCargo.lock\n").commit("code that does not compile");
         story.script("idle.toml", IDLE);
-        let said = story.redgreen("run --script @idle.toml anything").exits(4).says("the tests do not load").says(line);
+        let said = story
+            .redgreen("run --script @idle.toml anything")
+            .exits(4)
+            .says("the tests do not load")
+            .says(line);
         assert!(!said.stdout.contains("due to 1 previous error"), "{program}: {}", said.stdout);
         nothing_is_made(&story);
         story.redgreen("doctor").exits(4).says(line);
@@ -350,42 +393,60 @@ fn fault_13_code_that_does_not_compile_is_told_with_its_line_by_doctor_and_run()
 
 #[test]
 fn fault_13_a_command_that_fails_before_any_work_is_told_in_its_own_words() {
-    let story = Story::new();
-    story.file("Makefile", "check:\n\t@echo building\n\t@echo 'shop.c:3: error: no such column' >&2; exit 3\n");
-    story.file("redgreen.toml", "backoff = 0.0\n[test]\ncommand = \"make check\"\n").commit("a check that fails");
+    let story = Story::pytest();
+    story.file(
+        "Makefile",
+        "check:\n\t@echo building\n\t@echo 'shop.c:3: error: no such column' >&2; exit 3\n",
+    );
+    story
+        .file("redgreen.toml", "backoff = 0.0\n[test]\ncommand = \"make check\"\n")
+        .commit("a check that fails");
     story.script("idle.toml", IDLE);
     let said = story.redgreen("run --script @idle.toml anything").exits(4);
-    said.says("shop.c:3: error: no such column").says("exit code is all there is to see");
+    said.says("shop.c:3: error: no such column").says("report only an exit code");
     nothing_is_made(&story);
     story.redgreen("doctor").exits(4).says("shop.c:3: error: no such column");
     // Doctor sends its user there.
-    let said = story.redgreen("test").exits(1).says("shop.c:3: error: no such column").says("only the exit code");
+    let said = story
+        .redgreen("test")
+        .exits(1)
+        .says("shop.c:3: error: no such column")
+        .says("only the exit code");
     let said = format!("{}{}", said.stdout, said.stderr);
     assert!(!said.contains("ExitCodeAlone") && !said.contains("redgreen test '"), "{said}");
 }
 
 #[test]
-fn fault_13_a_runner_that_is_missing_and_an_agent_that_is_logged_out_are_told_before_anything_is_made() {
-    let story = Story::new();
+fn fault_13_a_runner_that_is_missing_and_an_agent_that_is_logged_out_are_told_before_anything_is_made()
+ {
+    let story = Story::pytest();
     fs::remove_file(story.root.join("pytest.ini")).unwrap();
-    story.file("package.json", "{\"devDependencies\": {\"vitest\": \"*\"}}\n").commit("a project without packages");
+    story
+        .file("package.json", "{\"devDependencies\": {\"vitest\": \"*\"}}\n")
+        .commit("a project without packages");
     story.script("idle.toml", IDLE);
-    let said = story.redgreen("run --script @idle.toml anything").exits(4).says("vitest is not installed");
-    said.says("npm install").says("nothing was made");
+    let said =
+        story.redgreen("run --script @idle.toml anything").exits(4).says("vitest is not installed");
+    said.says("npm install").says("nothing was created");
     nothing_is_made(&story);
 
     // The room is gone as soon as the run is over: what is to be mended is the project's own.
-    let story = Story::new();
-    story.file(".gitignore", ".venv\n").file("test_a.py", "def test_a():\n    pass\n").commit("a bare interpreter");
-    let made = story.command("python3").args(["-m", "venv", "--without-pip", ".venv"]).output().unwrap();
+    let story = Story::pytest();
+    story
+        .file(".gitignore", ".venv\n")
+        .file("test_a.py", "def test_a():\n    pass\n")
+        .commit("a bare interpreter");
+    let made =
+        story.command("python3").args(["-m", "venv", "--without-pip", ".venv"]).output().unwrap();
     assert!(made.status.success(), "{made:?}");
     story.script("idle.toml", IDLE);
-    let said = story.redgreen("run --script @idle.toml anything").exits(4).says("cannot import pytest");
+    let said =
+        story.redgreen("run --script @idle.toml anything").exits(4).says("cannot import pytest");
     let python = story.root.join(".venv/bin/python").display().to_string();
-    said.says(&format!("{python} -m pip install pytest")).says("nothing was made");
+    said.says(&format!("{python} -m pip install pytest")).says("nothing was created");
     nothing_is_made(&story);
 
-    let story = Story::new();
+    let story = Story::pytest();
     story.file("test_a.py", "def test_a():\n    pass\n").commit("tests");
     let bin: PathBuf = story.place("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -398,14 +459,17 @@ fn fault_13_a_runner_that_is_missing_and_an_agent_that_is_logged_out_are_told_be
     said.says("codex").says("logged in").says("codex login");
     nothing_is_made(&story);
     // Nobody is named: whoever is here and cannot work is.
-    story.redgreen("run anything").exits(2).says("codex is installed and not logged in: codex login");
+    story
+        .redgreen("run anything")
+        .exits(2)
+        .says("codex is installed, but not logged in: codex login");
     nothing_is_made(&story);
 }
 
 /// Unknown is not zero: it is said at the start, after each turn, and at the end.
 #[test]
 fn fault_12_a_cost_that_nobody_knows_is_told_under_a_budget_in_dollars() {
-    let story = Story::new();
+    let story = Story::pytest();
     let turns = [
         PLAN.replace("[[plan]]", "[[plan]]\ntokens = 10\ndollars = 0.25"),
         RED.replace("[[red]]", "[[red]]\ntokens = 20"),
@@ -413,38 +477,51 @@ fn fault_12_a_cost_that_nobody_knows_is_told_under_a_budget_in_dollars() {
     ];
     story.script("kata.toml", &turns.concat());
     let said = story.redgreen("run --budget-usd 5 --script @kata.toml \"an adder\"").exits(5);
-    let said = said.says("the cost of this turn is unknown; of $5.00, $0.25 and 1 turn of unknown cost are spent");
+    let said = said.says(
+        "the cost of this turn is unknown; of $5.00, $0.25 and 1 turn of unknown cost are spent",
+    );
     let said = said.says("budget spent: $5.25 of $5.00 are spent, and 1 turn of unknown cost");
     said.says("35 tokens, $5.25, price of 1 turn unknown");
     let page = story.redgreen("report --html -").exits(0).stdout;
-    assert!(page.contains("20 tokens, price unknown") && page.contains("cost, 1 turn unknown"), "{page}");
+    assert!(
+        page.contains("20 tokens, price unknown") && page.contains("cost, 1 turn unknown"),
+        "{page}"
+    );
 
     // Who never tells a price is known before the first turn.
-    let story = Story::new();
+    let story = Story::pytest();
     let agent = "backoff = 0.0\n[agent.custom.quiet]\ncommand = [\"true\"]\n";
     story.file("redgreen.toml", agent).commit("an agent");
     let run = "run --agent quiet --max-retries 0 anything";
     let said = story.redgreen(&format!("{run} --budget-usd 5"));
-    let said =
-        said.says("quiet may not tell what a turn costs: the budget of $5.00 limits only the costs that are known");
+    let said = said.says(
+        "quiet may not report the cost of a turn: the budget of $5.00 limits only known \
+                   costs",
+    );
     said.says("--budget-tokens N").says("1 turn of unknown cost");
     let said = story.redgreen(&format!("{run} --branch redgreen/x"));
-    assert!(!said.stderr.contains("may not tell"), "{}", said.stderr);
+    assert!(!said.stderr.contains("may not report"), "{}", said.stderr);
 }
 
 #[test]
 fn fault_12_a_budget_in_dollars_is_kept_with_the_usual_model_and_with_prices_of_ones_own() {
-    let run = |story: &Story, more: &str| story.redgreen(&format!("run {more} --budget-usd 0.000001 anything"));
-    let story = Story::new().env("ANTHROPIC_API_KEY", "sk-ant-test").env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let run = |story: &Story, more: &str| {
+        story.redgreen(&format!("run {more} --budget-usd 0.000001 anything"))
+    };
+    let story = Story::pytest()
+        .env("ANTHROPIC_API_KEY", "sk-ant-test")
+        .env("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
     let said = run(&story, "").says("built-in (claude-opus-4-5-20251101");
     said.says("the next request costs about $0.");
 
-    let story = Story::new();
+    let story = Story::pytest();
     let server = "backoff = 0.0\n[model]\nbase-url = \"http://127.0.0.1:9/v1\"\n";
     // A server of one's own costs what nobody knows, whatever it calls its models.
     story.file("redgreen.toml", server).commit("settings");
     let said = run(&story, "--model claude-opus-4-5-20251101").exits(4);
-    said.says("is not known").says("--budget-tokens").says("[model.prices.\"claude-opus-4-5-20251101\"]");
+    said.says("is unknown")
+        .says("--budget-tokens")
+        .says("[model.prices.\"claude-opus-4-5-20251101\"]");
     nothing_is_made(&story);
     let prices = "[model.prices.\"claude-opus-4-5-20251101\"]\ninput = 1.0\noutput = 2.0\n";
     story.file("redgreen.toml", &format!("{server}{prices}")).commit("prices");

@@ -19,7 +19,8 @@ fn waiting() -> Story {
 
 fn there(story: &Story, branch: &str) -> String {
     let remote = story.place("remote.git").display().to_string();
-    story.git(&format!("--git-dir={remote} for-each-ref --format=%(objectname) refs/heads/{branch}"))
+    story
+        .git(&format!("--git-dir={remote} for-each-ref --format=%(objectname) refs/heads/{branch}"))
 }
 
 /// What `git push` does goes to the folder; everybody else sees an address on GitHub.
@@ -32,14 +33,19 @@ fn on_github(story: &Story) {
 #[test]
 fn fault_16_approve_push_pushes_the_target_and_names_the_page_for_a_pull_request() {
     let story = waiting();
-    story.redgreen("approve --push").exits(2).says("feature has no upstream").says("nothing was merged");
+    story
+        .redgreen("approve --push")
+        .exits(2)
+        .says("feature has no upstream")
+        .says("nothing was merged");
     story.redgreen("status").exits(0).says("waiting for a human");
     story.git("push -q -u origin feature");
     on_github(&story);
-    let said = story.redgreen("approve --push").exits(0).says("pushed").says("feature to origin/feature");
+    let said =
+        story.redgreen("approve --push").exits(0).says("pushed").says("feature to origin/feature");
     said.says("https://github.com/ada/calc/compare/feature?expand=1");
     assert_eq!(there(&story, "feature"), story.git("rev-parse feature"));
-    story.redgreen("undo").exits(1).says("it is pushed");
+    story.redgreen("undo").exits(1).says("it is already pushed");
 }
 
 #[test]
@@ -48,7 +54,11 @@ fn fault_16_approve_without_push_says_how_to_push() {
     story.git("push -q -u origin feature");
     on_github(&story);
     let before = there(&story, "feature");
-    let said = story.redgreen("approve").exits(0).says("git push origin feature").says("(once it is pushed)");
+    let said = story
+        .redgreen("approve")
+        .exits(0)
+        .says("git push origin feature")
+        .says("(once it is pushed)");
     said.says("https://github.com/ada/calc/compare/feature?expand=1").says("redgreen undo");
     assert_eq!(there(&story, "feature"), before, "nothing is pushed without being asked for");
 }
@@ -61,7 +71,10 @@ fn fault_16_a_push_that_is_refused_leaves_the_merge_and_says_so() {
     std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
     std::fs::write(&hook, "#!/bin/sh\necho not on a sunday\nexit 1\n").unwrap();
     assert!(story.command("chmod").arg("755").arg(&hook).status().unwrap().success());
-    let said = story.redgreen("approve --push").exits(4).says("feature is merged, and could not be pushed");
+    let said = story
+        .redgreen("approve --push")
+        .exits(4)
+        .says("feature is merged, but could not be pushed");
     said.says("not on a sunday").says("git push origin feature").says("redgreen undo");
     story.redgreen("undo").exits(0).says("undone");
     let run = story.redgreen("--json approve --push").exits(4).json();

@@ -16,24 +16,29 @@ pub(super) fn environment(folder: &Path) -> PathBuf {
     fs::copy(real.join("pyvenv.cfg"), folder.join("pyvenv.cfg")).unwrap();
     symlink(real.join("bin/python"), folder.join("bin/python")).unwrap();
     let known = real.join("lib").join(&lib).join("site-packages");
-    fs::write(packages.join("known.pth"), format!("{}\n", known.canonicalize().unwrap().display())).unwrap();
+    fs::write(packages.join("known.pth"), format!("{}\n", known.canonicalize().unwrap().display()))
+        .unwrap();
     packages
 }
 
 /// A project that is installed as editable in an environment that Poetry keeps in the user's cache.
 fn kept_elsewhere() -> Story {
-    let story = Story::new();
+    let story = Story::pytest();
     let kept = story.place("home/.cache/pypoetry/virtualenvs/kit-x");
     let packages = environment(&kept);
     fs::write(packages.join("only_here.py"), "").unwrap();
     fs::write(packages.join("kit.pth"), format!("{}\n", story.root.join("src").display())).unwrap();
     let poetry = story.place("bin/poetry");
     fs::create_dir_all(story.place("bin")).unwrap();
-    let answers = format!("#!/bin/sh\n[ \"$*\" = 'env info --path' ] && echo '{}'\n", kept.display());
+    let answers =
+        format!("#!/bin/sh\n[ \"$*\" = 'env info --path' ] && echo '{}'\n", kept.display());
     fs::write(&poetry, answers).unwrap();
     fs::set_permissions(&poetry, fs::Permissions::from_mode(0o755)).unwrap();
     story.file("poetry.lock", "").file("src/kit/__init__.py", "");
-    story.file("tests/test_old.py", "import kit, only_here\n\n\ndef test_old():\n    assert kit and only_here\n");
+    story.file(
+        "tests/test_old.py",
+        "import kit, only_here\n\n\ndef test_old():\n    assert kit and only_here\n",
+    );
     story.file("redgreen.toml", "backoff = 0.0\nmax-retries = 0\n").commit("a package");
     let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
     let path = format!("{}:{}", story.place("bin").display(), String::from_utf8(path).unwrap());

@@ -1,18 +1,23 @@
-//! The recovery table, row by row: what the agent does wrong, what it is told, and where the run ends.
+//! The recovery table, row by row: what the agent does wrong, what it is told, and where the run
+//! ends.
 
 use std::fs;
 
 use serde_json::Value;
 
-use super::scripts::{DONE, GREEN, PLAN, RED, WRONG, failing, turn};
+use super::scripts::{DONE, GREEN, PLAN, RED, RED_PYTEST, WRONG, failing, turn};
 use super::{Said, Story};
 
 const RUN: &str = "run --script @kata.toml \"an adder\"";
 /// Puts what the agent was told where the test can read it.
-const LISTEN: &str = r#"{ shell = 'printf %s "$REDGREEN_TROUBLE" > "$HOME/told-$REDGREEN_ATTEMPT"' }"#;
+const LISTEN: &str =
+    r#"{ shell = 'printf %s "$REDGREEN_TROUBLE" > "$HOME/told-$REDGREEN_ATTEMPT"' }"#;
 
 fn story(turns: &[&str]) -> Story {
-    let story = Story::new();
+    told_by(Story::new(), turns)
+}
+
+fn told_by(story: Story, turns: &[&str]) -> Story {
     story.script("kata.toml", &turns.concat());
     story
 }
@@ -42,29 +47,55 @@ pub(super) fn listening(role: &str, action: &str) -> String {
     turn(role, &format!("{LISTEN}, {action}"))
 }
 
-pub(super) const GOOD_TEST: &str = "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n";
+pub(super) const GOOD_TEST: &str = "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    \
+     def test_adds(self):\n        assert add(1, 2) == 3\n";
 pub(super) const GOOD_CODE: &str = "def add(a, b):\n    return a + b\n";
 
 #[test]
 fn red_is_told_what_was_wrong_until_it_is_right() {
     let story = story(&[
         PLAN,
-        &turn("red", &write("test_add.py", "def test_adds(:\n")),
-        &listening("red", &write("test_add.py", "def test_adds():\n    assert True\n")),
+        &turn(
+            "red",
+            &write(
+                "test_add.py",
+                "import unittest\n\n\nclass Tests(unittest.TestCase):\n    \
+             def test_adds(:\n",
+            ),
+        ),
+        &listening(
+            "red",
+            &write(
+                "test_add.py",
+                "import unittest\n\n\nclass Tests(unittest.TestCase):\n    \
+             def test_adds(self):\n        assert True\n",
+            ),
+        ),
         &listening("red", &write("test_add.py", GOOD_TEST)),
         GREEN,
         DONE,
     ]);
     story.redgreen(RUN).exits(3).says("[red.syntax]").says("[red.passes]");
     assert!(told(&story, 2).starts_with("red.syntax: SyntaxError"), "{}", told(&story, 2));
-    assert!(told(&story, 3).contains("red.passes: test_add.py::test_adds passes already"), "{}", told(&story, 3));
+    assert!(
+        told(&story, 3).contains("red.passes: test_add.Tests.test_adds already passes"),
+        "{}",
+        told(&story, 3)
+    );
     let red = story.git(&format!("log -1 --format=%H --grep=^test: {}", story.branch()));
     assert_eq!(note(&story, &red)["retryCount"], 2);
 }
 
 #[test]
 fn red_gives_up_after_three_retries_and_says_so_in_the_note() {
-    let passes = turn("red", &write("test_add.py", "def test_adds():\n    assert True\n"));
+    let passes = turn(
+        "red",
+        &write(
+            "test_add.py",
+            "import unittest\n\n\nclass Tests(unittest.TestCase):\n    \
+         def test_adds(self):\n        assert True\n",
+        ),
+    );
     let story = story(&[PLAN, &passes.repeat(4)]);
     let base = story.git("rev-parse main");
     let said = story.redgreen(RUN).exits(1).says("gave up in RED").says("redgreen resume");
@@ -74,7 +105,8 @@ fn red_gives_up_after_three_retries_and_says_so_in_the_note() {
     assert!(last["error"].as_str().unwrap().contains("red.passes"), "{last}");
     assert_eq!(last["errorDetails"]["type"], "red.passes");
     assert!(artifact(&story, "cycle-1/red-phase-failure.md").contains("red.passes"));
-    let on_base = story.command("git").args(["notes", "--ref=tdd-handoffs", "show", &base]).output().unwrap();
+    let on_base =
+        story.command("git").args(["notes", "--ref=tdd-handoffs", "show", &base]).output().unwrap();
     assert!(!on_base.status.success(), "nothing is noted on a commit of the user's");
     assert_eq!(story.git(&format!("ls-tree --name-only {} test_add.py", story.branch())), "");
 }
@@ -84,9 +116,14 @@ fn a_plan_that_is_never_right_leaves_nothing_on_the_users_commit() {
     let rubbish = "\n[[plan]]\nanswer = \"I would rather not say\"\n";
     let story = story(&[&rubbish.repeat(2)]);
     let base = story.git("rev-parse main");
-    story.redgreen(&format!("{RUN} --max-retries 1")).exits(1).says("gave up in PLAN").says("[plan.no_answer]");
+    story
+        .redgreen(&format!("{RUN} --max-retries 1"))
+        .exits(1)
+        .says("gave up in PLAN")
+        .says("[plan.no_answer]");
     assert!(artifact(&story, "cycle-1/plan-phase-failure.md").contains("plan.no_answer"));
-    let on_base = story.command("git").args(["notes", "--ref=tdd-handoffs", "show", &base]).output().unwrap();
+    let on_base =
+        story.command("git").args(["notes", "--ref=tdd-handoffs", "show", &base]).output().unwrap();
     assert!(!on_base.status.success(), "nothing is noted on a commit of the user's");
     for line in ["status", "why", "history", "repair-notes"] {
         story.redgreen(line).exits(0);
@@ -96,31 +133,42 @@ fn a_plan_that_is_never_right_leaves_nothing_on_the_users_commit() {
 
 #[test]
 fn green_goes_on_from_its_best_state_and_learns_from_the_diagnosis() {
-    let story = story(&[
+    let turns = [
         PLAN,
-        RED,
+        RED_PYTEST,
         WRONG,
         "\n[[diagnosis]]\nanswer = \"add subtracts\"\n",
         &listening("green", &write("calc.py", GOOD_CODE)),
         DONE,
-    ]);
+    ];
+    let story = told_by(Story::pytest(), &turns);
     story.redgreen(RUN).exits(3).says("[green.still_failing]").says("diagnosis  add subtracts");
-    assert!(told(&story, 2).contains("green.still_failing: test_add.py::test_adds fails: assert -1 == 3"));
+    assert!(
+        told(&story, 2)
+            .contains("green.still_failing: test_add.py::test_adds fails: assert -1 == 3")
+    );
     let record = artifact(&story, "cycle-1/green-fix-iteration-1.md");
     assert!(record.contains("add subtracts") && record.contains("assert -1 == 3"), "{record}");
 }
 
 #[test]
 fn breaking_another_test_is_rolled_back() {
-    let breaks =
-        turn("green", &format!("{}, {{ edit = \"old.py\", old = \"1\", new = \"2\" }}", write("calc.py", GOOD_CODE)));
+    let breaks = turn(
+        "green",
+        &format!(
+            "{}, {{ edit = \"old.py\", old = \"1\", new = \"2\" }}",
+            write("calc.py", GOOD_CODE)
+        ),
+    );
     let story = story(&[PLAN, RED, &breaks, GREEN, DONE]);
-    story
-        .file("old.py", "ONE = 1\n")
-        .file("test_old.py", "from old import ONE\n\n\ndef test_old():\n    assert ONE == 1\n");
+    story.file("old.py", "ONE = 1\n").file(
+        "test_old.py",
+        "import unittest\nfrom old import ONE\n\n\nclass Tests(unittest.TestCase):\n    \
+                              def test_old(self):\n        assert ONE == 1\n",
+    );
     story.commit("old code");
     let said = story.redgreen(RUN).exits(3).says("[green.regression]");
-    assert!(said.stderr.contains("taken back"), "{}", said.stderr);
+    assert!(said.stderr.contains("reverted"), "{}", said.stderr);
     assert_eq!(story.git(&format!("show {}:old.py", story.branch())), "ONE = 1");
 }
 
@@ -130,7 +178,7 @@ fn cheating_is_refused_whatever_its_form() {
         ("{ edit = \"test_add.py\", old = \"== 3\", new = \"!= 99\" }", "[green.tests_changed]"),
         ("{ delete = \"test_add.py\" }", "[green.tests_changed]"),
         (
-            "{ edit = \"test_add.py\", old = \"def test_adds\", new = \"import pytest\\n\\n\\n@pytest.mark.skip\\ndef test_adds\" }",
+            "{ edit = \"test_add.py\", old = \"def test_adds\", new = \"@unittest.skip('later')\\n    def test_adds\" }",
             "[green.tests_changed]",
         ),
         (
@@ -143,7 +191,7 @@ fn cheating_is_refused_whatever_its_form() {
         ),
     ];
     let turns: String = cheats.iter().map(|(cheat, _)| turn("green", cheat)).collect();
-    let story = story(&[PLAN, RED, &turns, GREEN, DONE]);
+    let story = told_by(Story::pytest(), &[PLAN, RED, &turns, GREEN, DONE]);
     let mut said = story.redgreen(&format!("{RUN} --max-iterations 9")).exits(3);
     for (_, code) in cheats {
         said = said.says(code);
@@ -156,17 +204,31 @@ fn cheating_is_refused_whatever_its_form() {
 
 #[test]
 fn used_up_iterations_take_green_back_and_a_resume_tries_again() {
-    let other = |number: u32| turn("green", &write("calc.py", &format!("def add(a, b):\n    return {number}\n")));
+    let other = |number: u32| {
+        turn("green", &write("calc.py", &format!("def add(a, b):\n    return {number}\n")))
+    };
     let story = story(&[PLAN, RED, &other(1), &other(2)]);
-    let said = story.redgreen(&format!("{RUN} --max-iterations 2")).exits(1).says("gave up in GREEN");
+    let said =
+        story.redgreen(&format!("{RUN} --max-iterations 2")).exits(1).says("gave up in GREEN");
     assert!(said.stdout.contains("2 iterations are used up"), "{}", said.stdout);
     let branch = story.branch();
-    assert_eq!(story.git(&format!("ls-tree --name-only {branch} calc.py")), "", "everything of GREEN is reverted");
+    assert_eq!(
+        story.git(&format!("ls-tree --name-only {branch} calc.py")),
+        "",
+        "everything of GREEN is reverted"
+    );
     let last = note(&story, &branch);
     assert_eq!((last["phase"].as_str(), last["retryCount"].as_u64()), (Some("RED"), Some(2)));
-    assert!(artifact(&story, "cycle-1/green-phase-failure.md").contains("2 iterations are used up"));
-    assert!(artifact(&story, "cycle-1/green-fix-iteration-1.md").contains("No diagnosis was given."));
-    let kept = story.redgreen("--json salvage").exits(0).json()["salvages"][0]["name"].as_str().unwrap().to_owned();
+    assert!(
+        artifact(&story, "cycle-1/green-phase-failure.md").contains("2 iterations are used up")
+    );
+    assert!(
+        artifact(&story, "cycle-1/green-fix-iteration-1.md").contains("No diagnosis was given.")
+    );
+    let kept = story.redgreen("--json salvage").exits(0).json()["salvages"][0]["name"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     story.redgreen(&format!("salvage restore {kept} --branch rescued")).exits(0);
     assert_eq!(story.git("show rescued:calc.py"), "def add(a, b):\n    return 2");
 
@@ -179,7 +241,8 @@ fn used_up_iterations_take_green_back_and_a_resume_tries_again() {
 #[test]
 fn a_stuck_agent_is_stopped_early() {
     let story = story(&[PLAN, RED, &WRONG.repeat(9)]);
-    let said = story.redgreen(&format!("{RUN} --max-iterations 9")).exits(1).says("the agent is stuck");
+    let said =
+        story.redgreen(&format!("{RUN} --max-iterations 9")).exits(1).says("the agent is stuck");
     assert!(said.stderr.matches("[green.still_failing]").count() <= 3, "{}", said.stderr);
 }
 
@@ -191,23 +254,32 @@ fn a_refactoring_that_breaks_something_is_given_up_and_the_green_code_stays() {
     assert_eq!(said.stderr.matches("[refactor.regression]").count(), 2, "{}", said.stderr);
     let branch = story.branch();
     assert_eq!(story.git(&format!("show {branch}:calc.py")), GOOD_CODE.trim_end());
-    assert!(story.log(&format!("main..{branch}")).contains(&"refactor: given up, the green code stays".to_owned()));
+    assert!(
+        story
+            .log(&format!("main..{branch}"))
+            .contains(&"refactor: given up, the green code stays".to_owned())
+    );
 }
 
 #[test]
 fn an_agent_that_fails_is_asked_again_unless_that_cannot_help() {
-    let rate_limit = "\n[[red]]\nfail = { kind = \"rate-limit\", message = \"busy\", retry-after = 0.2 }\n";
-    let half_done = turn("red", r#"{ write = "rubbish.py", text = "(" }, { edit = "none.py", old = "a", new = "b" }"#);
+    let rate_limit =
+        "\n[[red]]\nfail = { kind = \"rate-limit\", message = \"busy\", retry-after = 0.2 }\n";
+    let half_done = turn(
+        "red",
+        r#"{ write = "rubbish.py", text = "(" }, { edit = "none.py", old = "a", new = "b" }"#,
+    );
     let again = listening("red", &write("test_add.py", GOOD_TEST));
-    let story = story(&[PLAN, rate_limit, &failing("red", "timeout"), &half_done, &again, GREEN, DONE]);
+    let story =
+        story(&[PLAN, rate_limit, &failing("red", "timeout"), &half_done, &again, GREEN, DONE]);
     let said = story.redgreen(RUN).exits(3);
     for words in [
-        "the agent has to wait: busy [agent.rate_limit]",
-        "RED is tried again in 0.2 s: try 2 of 4",
+        "the agent must wait: busy [agent.rate_limit]",
+        "retrying RED in 0.2 s: attempt 2 of 4",
         "the agent ran out of time: said the agent [agent.timeout]",
-        "RED is tried again: try 3 of 4",
+        "retrying RED: attempt 3 of 4",
         "the agent's turn failed: ",
-        "RED is tried again: try 4 of 4",
+        "retrying RED: attempt 4 of 4",
     ] {
         assert!(said.stderr.contains(words), "{words}: {}", said.stderr);
     }
@@ -218,8 +290,15 @@ fn an_agent_that_fails_is_asked_again_unless_that_cannot_help() {
 #[test]
 fn an_agent_that_cannot_work_stops_the_run_at_once() {
     let story = story(&[PLAN, &failing("red", "unusable")]);
-    story.redgreen(RUN).exits(4).says("the agent cannot work: said the agent").says("--script FILE");
-    let crashes = story.script("kata.toml", &[PLAN, &failing("red", "unusable"), &failing("red", "crash")].concat());
+    story
+        .redgreen(RUN)
+        .exits(4)
+        .says("the agent does not work: said the agent")
+        .says("--script FILE");
+    let crashes = story.script(
+        "kata.toml",
+        &[PLAN, &failing("red", "unusable"), &failing("red", "crash")].concat(),
+    );
     crashes.redgreen("resume --script @kata.toml --max-retries 0").exits(1).says("gave up in RED");
 }
 
@@ -230,7 +309,11 @@ fn linters_are_asked_and_blamed_only_for_what_is_new() {
     let story = story(&[PLAN, RED, &hack, GREEN, DONE]);
     story.file("redgreen.toml", lint);
     story.commit("linters");
-    let said = story.redgreen(RUN).exits(3).says("`false` is not content already").says("1:def add(a, b):  # hack");
+    let said = story
+        .redgreen(RUN)
+        .exits(3)
+        .says("`false` already reports problems")
+        .says("1:def add(a, b):  # hack");
     assert!(said.stderr.contains("lint"), "{}", said.stderr);
     assert_eq!(story.git(&format!("show {}:calc.py", story.branch())), GOOD_CODE.trim_end());
 }
@@ -248,14 +331,16 @@ fn a_spent_budget_stops_the_run_and_a_larger_one_goes_on() {
             vec![
                 PLAN.replace("- [ ] adds\\n", "- [ ] adds\\n- [ ] more\\n"),
                 "\n[[plan]]\nnext = { description = \"more\", test-file = \"test_more.py\", impl-file = \"calc.py\" }\n".into(),
-                turn("red", &write("test_more.py", "from calc import more\n\n\ndef test_more():\n    assert more\n")),
+                turn("red", &write("test_more.py", "import unittest\nfrom calc import more\n\n\nclass Tests(unittest.TestCase):\n    \
+                     def test_more(self):\n        assert more\n")),
                 turn("green", "{ append = \"calc.py\", text = \"\\n\\nmore = True\\n\" }"),
             ]
         } else {
             vec![PLAN.to_owned(), String::new(), String::new(), String::new()]
         };
         let story = story(&[&more[0], &more[1], &costly, &more[2], GREEN, &more[3], DONE]);
-        let said = story.redgreen(&format!("run {small} --script @kata.toml x")).exits(5).says(words);
+        let said =
+            story.redgreen(&format!("run {small} --script @kata.toml x")).exits(5).says(words);
         assert!(said.stdout.lines().last().unwrap().contains("redgreen resume"), "{}", said.stdout);
         story.redgreen(&format!("resume {large}")).exits(3);
     }
@@ -273,12 +358,20 @@ fn a_runner_that_breaks_is_undecided_and_a_resume_asks_it_again() {
     story.file(".gitignore", "__pycache__/\nswitch\n").file("switch/keep", "");
     let switch = story.root.join("switch/off");
     story.commit("a suite with a switch");
-    let off = turn("red", &format!("{}, {{ shell = \"touch switch/off\" }}", write("test_add.py", GOOD_TEST)));
+    let off = turn(
+        "red",
+        &format!("{}, {{ shell = \"touch switch/off\" }}", write("test_add.py", GOOD_TEST)),
+    );
     story.script("kata.toml", &[PLAN, &off, GREEN, DONE].concat());
     let said: Said = story.redgreen(RUN);
     assert!(switch.exists(), "{}", said.stderr);
-    let said = said.exits(3).says("[runner.broken]").says("undecided in RED; a human has to look");
-    assert!(said.stdout.contains("fix the error above, then: redgreen resume"), "{}", said.stdout);
+    let said =
+        said.exits(3).says("[runner.broken]").says("undecided in RED; needs a human decision");
+    assert!(
+        said.stdout.contains("fix the error above, then run: redgreen resume"),
+        "{}",
+        said.stdout
+    );
     let why = story.redgreen("why").exits(0).says("undecided").says("with the test runner");
     assert!(why.stdout.lines().count() <= 24, "{}", why.stdout);
     fs::remove_file(switch).unwrap();
@@ -291,22 +384,33 @@ fn a_worktree_gets_what_git_does_not_hold() {
 next = { description = "adds", test-file = "test_add.py", impl-file = "calc.py" }"#);
     let story = story(&[&check, RED, GREEN, DONE]);
     let set_up = |command: &str| {
-        format!("backoff = 0.0\n[worktree]\ncopy = [\"secret.env\"]\nlink = [\"data\"]\nsetup = [\"{command}\"]\n")
+        format!(
+            "backoff = 0.0\n[worktree]\ncopy = [\"secret.env\"]\nlink = [\"data\"]\nsetup = [\"{command}\"]\n"
+        )
     };
-    story.file(".gitignore", "__pycache__/\nsecret.env\ndata\nmade\n").file("secret.env", "s").file("data/big", "b");
+    story
+        .file(".gitignore", "__pycache__/\nsecret.env\ndata\nmade\n")
+        .file("secret.env", "s")
+        .file("data/big", "b");
     story.file("redgreen.toml", &set_up("echo told me so >&2; exit 7"));
     story.commit("set-up");
-    let said = story.redgreen(RUN).exits(4).says("the set-up command").says("told me so").says("next");
+    let said =
+        story.redgreen(RUN).exits(4).says("the setup command").says("told me so").says("next");
     assert!(said.stderr.contains("(exit 7)"), "{}", said.stderr);
     story.file("redgreen.toml", &set_up("printf m > made"));
     story.redgreen("resume").exits(3);
     assert_eq!(fs::read_to_string(story.place("home/seen")).unwrap(), "sbm");
-    assert_eq!(story.git(&format!("ls-tree --name-only {} secret.env data made", story.branch())), "");
+    assert_eq!(
+        story.git(&format!("ls-tree --name-only {} secret.env data made", story.branch())),
+        ""
+    );
 }
 
 #[test]
 fn what_set_up_made_is_in_the_clean_room_as_it_was_made() {
-    let make = |number: u8| format!(r#"{{ shell = "mkdir -p build && echo N = {number} > build/made.py" }}"#);
+    let make = |number: u8| {
+        format!(r#"{{ shell = "mkdir -p build && echo N = {number} > build/made.py" }}"#)
+    };
     let code = write("calc.py", GOOD_CODE);
     let story = story(&[
         PLAN,
@@ -321,8 +425,9 @@ fn what_set_up_made_is_in_the_clean_room_as_it_was_made() {
         "redgreen.toml",
         "backoff = 0.0\n[worktree]\nsetup = [\"mkdir -p build && echo N = 3 > build/made.py\"]\n",
     );
-    let test = "import pathlib\nimport sys\n\nsys.path.insert(0, \"build\")\n\n\ndef test_made():\n    import made\n\n    \
-                assert made.N == 3\n    assert not pathlib.Path(\"build/more.py\").exists()\n    \
+    let test = "import unittest\nimport pathlib\nimport sys\n\nsys.path.insert(0, \"build\")\n\n\nclass Tests(unittest.TestCase):\n    \
+         def test_made(self):\n        import made\n\n        \
+                assert made.N == 3\n        assert not pathlib.Path(\"build/more.py\").exists()\n        \
                 pathlib.Path(\"build/own.txt\").write_text(\"mine\")\n";
     story.file("test_made.py", test);
     story.commit("code is generated");
@@ -331,7 +436,7 @@ fn what_set_up_made_is_in_the_clean_room_as_it_was_made() {
         .exits(3)
         .says("1 passed")
         .says("[environment.changed]")
-        .says("build/made.py is not what it was");
+        .says("build/made.py was changed");
 }
 
 /// `npm ci` writes every file anew; a second package, undeclared, is no harm either.
@@ -341,8 +446,12 @@ fn the_same_packages_installed_again_are_no_news() {
                    echo one > node_modules/dep/index.js && date +%N > node_modules/.package-lock.json";
     let again = format!(r#"{{ shell = "{install}", must-succeed = true }}"#);
     let shell = |line: &str| format!(r#"{{ shell = "{line}", must-succeed = true }}"#);
-    let more = shell("mkdir -p node_modules/more node_modules/.bin && echo {} > node_modules/more/package.json");
-    let cheat = shell("echo two > node_modules/dep/index.js && touch -d 2000-01-01 node_modules/dep/index.js");
+    let more = shell(
+        "mkdir -p node_modules/more node_modules/.bin && echo {} > node_modules/more/package.json",
+    );
+    let cheat = shell(
+        "echo two > node_modules/dep/index.js && touch -d 2000-01-01 node_modules/dep/index.js",
+    );
     let nested = shell(
         "mkdir -p node_modules/more/node_modules/dep && echo {} > node_modules/more/node_modules/dep/package.json",
     );
@@ -361,7 +470,12 @@ fn the_same_packages_installed_again_are_no_news() {
     story.file("redgreen.toml", &format!("backoff = 0.0\n[worktree]\nsetup = [\"{install}\"]\n"));
     story.commit("packages");
     let said = story.redgreen(RUN).exits(3);
-    assert_eq!(said.stderr.matches("node_modules/dep/index.js is not what it was").count(), 2, "{}", said.stderr);
+    assert_eq!(
+        said.stderr.matches("node_modules/dep/index.js was changed").count(),
+        2,
+        "{}",
+        said.stderr
+    );
     assert_eq!(
         said.stderr.matches("node_modules/more/node_modules/dep/package.json is new").count(),
         1,
@@ -376,7 +490,8 @@ fn what_failed_before_is_not_blamed_on_the_run() {
     let story = story(&[PLAN, RED, GREEN, DONE]);
     story.file(
         "test_old.py",
-        "import pytest\n\n\ndef test_known():\n    assert False\n\n\n@pytest.mark.skip\ndef test_idle():\n    pass\n",
+        "import unittest\n\n\nclass Tests(unittest.TestCase):\n    \
+         def test_known(self):\n        assert False\n\n    @unittest.skip('later')\n    def test_idle(self):\n        pass\n",
     );
     story.commit("a suite that is not clean");
     story.redgreen(RUN).exits(3).says("0 passed, 1 failed, 1 skipped");
@@ -385,13 +500,15 @@ fn what_failed_before_is_not_blamed_on_the_run() {
 
 #[test]
 fn a_suite_that_cannot_run_is_no_baseline() {
-    let story = story(&[PLAN, RED, GREEN, DONE]);
-    // What set-up commands bring is there in the run's worktree only: the tests are first run in it.
+    let story = told_by(Story::pytest(), &[PLAN, RED, GREEN, DONE]);
+    // What set-up commands bring is there in the run's worktree only: the tests are first run in
+    // it.
     let settings = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
     story.file("pytest.ini", "[pytest]\naddopts = --no-such-option\n");
     story.file("redgreen.toml", &format!("{settings}[worktree]\nsetup = [\"true\"]\n"));
     story.commit("a suite that does not run");
-    let said = story.redgreen(RUN).exits(4).says("the test suite does not run, so nothing could be judged");
+    let said =
+        story.redgreen(RUN).exits(4).says("the tests do not run, so nothing could be judged");
     assert!(said.stdout.lines().last().unwrap().contains("redgreen abort"), "{}", said.stdout);
     story.redgreen("abort").exits(0);
     assert_eq!(story.git("for-each-ref refs/heads/redgreen"), "");

@@ -6,9 +6,16 @@ use super::Story;
 fn a_run_ends_with_four_commits_a_cycle_a_note_on_each_and_a_question() {
     let story = Story::calculator();
     let before = story.belongings();
-    let said = story.redgreen("run --script @kata.toml \"a calculator\"").exits(3).says("waiting for a human");
+    let said = story
+        .redgreen("run --script @kata.toml \"a calculator\"")
+        .exits(3)
+        .says("waiting for a human");
     let last = said.stdout.lines().last().unwrap();
-    assert!(last.trim_start().starts_with("next ") && last.contains("redgreen approve"), "{}", said.stdout);
+    assert!(
+        last.trim_start().starts_with("next ") && last.contains("redgreen approve"),
+        "{}",
+        said.stdout
+    );
     assert_eq!(story.belongings(), before, "the user's checkout was touched");
 
     let branch = story.branch();
@@ -40,7 +47,10 @@ fn a_run_ends_with_four_commits_a_cycle_a_note_on_each_and_a_question() {
     assert_eq!(story.git("status --porcelain"), "");
     assert_eq!(story.git("log -1 --format=%P").split(' ').count(), 2, "a merge commit");
     assert_eq!(story.git("show HEAD^2~1:test-list.md").matches("- [x]").count(), 3);
-    assert!(!story.git("ls-tree --name-only HEAD").contains("test-list.md"), "the list stays in the run's commits");
+    assert!(
+        !story.git("ls-tree --name-only HEAD").contains("test-list.md"),
+        "the list stays in the run's commits"
+    );
     assert_eq!(story.git("for-each-ref refs/heads/redgreen refs/redgreen/work"), "");
     assert_eq!(story.git("worktree list --porcelain").matches("worktree ").count(), 1);
 }
@@ -48,7 +58,9 @@ fn a_run_ends_with_four_commits_a_cycle_a_note_on_each_and_a_question() {
 #[test]
 fn what_tests_leave_lying_about_is_in_no_commit() {
     let story = Story::calculator();
-    story.file("tests/test_litter.py", "def test_litters():\n    open('litter.txt', 'w').close()\n");
+    story
+        .file("tests/test_litter.py", "import unittest\n\n\nclass Tests(unittest.TestCase):\n    \
+                                       def test_litters(self):\n        open('litter.txt', 'w').close()\n");
     story.commit("a test that litters");
     story.redgreen("run --script @kata.toml \"a calculator\"").exits(3);
     let files = story.git(&format!("ls-tree -r --name-only {}", story.branch()));
@@ -58,7 +70,9 @@ fn what_tests_leave_lying_about_is_in_no_commit() {
 #[test]
 fn work_that_was_not_accepted_yet_outlives_an_abort_and_a_rollback() {
     // The second GREEN never comes: its budget is spent after a first turn that is not right.
-    let script = crate::story::CALCULATOR.replacen("return a + b", "return a - b", 1).replace("[[refactor]]\n\n", "");
+    let script = crate::story::CALCULATOR
+        .replacen("return a + b", "return a - b", 1)
+        .replace("[[refactor]]\n\n", "");
     let script = script.replacen("[[green]]\n", "[[green]]\ntokens = 1000\n", 1);
     for (verb, wanted) in [("abort", "aborted"), ("rollback", "rolled-back")] {
         let story = Story::new();
@@ -70,11 +84,17 @@ fn work_that_was_not_accepted_yet_outlives_an_abort_and_a_rollback() {
         };
         story.redgreen(&line).exits(0);
         let salvages = story.redgreen("salvage --json").json();
-        let names: Vec<&str> =
-            salvages["salvages"].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap()).collect();
+        let names: Vec<&str> = salvages["salvages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["name"].as_str().unwrap())
+            .collect();
         let kept = names.iter().any(|name| {
             name.ends_with(wanted)
-                && story.git(&format!("ls-tree --name-only refs/redgreen/salvage/{name}")).contains("calc.py")
+                && story
+                    .git(&format!("ls-tree --name-only refs/redgreen/salvage/{name}"))
+                    .contains("calc.py")
         });
         assert!(kept, "{verb}: {names:?}");
     }
@@ -85,7 +105,13 @@ fn work_that_was_not_accepted_yet_outlives_an_abort_and_a_rollback() {
 fn a_slow_suite_is_not_held_against_the_code() {
     let story = Story::calculator();
     story.file("redgreen.toml", "[timeout]\ngreen = 0.5\n");
-    story.file("test_slow.py", "import time\n\n\ndef test_slow():\n    time.sleep(0.8)\n").commit("slow");
+    story
+        .file(
+            "test_slow.py",
+            "import unittest\nimport time\n\n\nclass Tests(unittest.TestCase):\n    \
+                               def test_slow(self):\n        time.sleep(0.8)\n",
+        )
+        .commit("slow");
     story.redgreen("run --script @kata.toml --max-cycles 1 \"a calculator\"").exits(5);
     let status = story.redgreen("status --json").json();
     assert_eq!(status["runs"][0]["completedTests"][0], "adds two numbers", "{status}");

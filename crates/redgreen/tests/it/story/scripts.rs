@@ -13,6 +13,12 @@ pub(super) const DONE: &str = "\n[[plan]]\ndone = true\n";
 /// A test that fails because there is no code yet.
 pub(super) const RED: &str = r#"
 [[red]]
+do = [{ write = "test_add.py", text = "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    def test_adds(self):\n        assert add(1, 2) == 3\n" }]
+"#;
+
+/// The same for pytest.
+pub(super) const RED_PYTEST: &str = r#"
+[[red]]
 do = [{ write = "test_add.py", text = "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n" }]
 "#;
 

@@ -1,5 +1,6 @@
-//! Runs with a small model of one's own: its real answers, played from cassettes that `bench models` recorded
-//! (Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, llama.cpp), and a scripted one for how a model comes to be asked so.
+//! Runs with a small model of one's own: its real answers, played from cassettes that
+//! `bench models` recorded (Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, llama.cpp), and a scripted one for
+//! how a model comes to be asked so.
 
 use std::collections::HashSet;
 use std::fs;
@@ -38,22 +39,32 @@ fn a_small_models_real_answers_become_finished_runs() {
     let cassettes = cassettes();
     assert!(cassettes.len() >= 8, "{}", cassettes.len());
     for (name, cassette) in cassettes {
-        let story = Story::new();
-        story.file("redgreen.toml", "backoff = 0.0\n[model]\nreplay = \"kata.jsonl\"\n").commit("a model");
+        let story = Story::pytest();
+        story
+            .file("redgreen.toml", "backoff = 0.0\n[model]\nreplay = \"kata.jsonl\"\n")
+            .commit("a model");
         let kept = story.root.join(".git/redgreen/cassettes");
         fs::create_dir_all(&kept).unwrap();
         fs::write(kept.join("kata.jsonl"), &cassette).unwrap();
         let mut run = story.prepare("run --no-input --model llamacpp/model.gguf");
         let output = run.arg(request(&cassette)).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned()
+            + &String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(3), "{name}: {said}");
         let status = story.redgreen("status --json").exits(0).json();
         let run = &status["runs"][0];
         assert!(run["phase"] == "COMPLETE" && run["cycles"].as_u64() >= Some(1), "{name}: {run}");
         // A request that the client made again after a fault is one request.
-        let digests = cassette.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["sha256"].clone());
-        let asked: HashSet<String> = digests.filter_map(|digest| digest.as_str().map(str::to_owned)).collect();
-        assert_eq!(run["spent"]["requests"], json!(asked.len()), "{name}: every exchange was played");
+        let digests = cassette
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["sha256"].clone());
+        let asked: HashSet<String> =
+            digests.filter_map(|digest| digest.as_str().map(str::to_owned)).collect();
+        assert_eq!(
+            run["spent"]["requests"],
+            json!(asked.len()),
+            "{name}: every exchange was played"
+        );
     }
 }
 
@@ -61,7 +72,8 @@ fn a_small_models_real_answers_become_finished_runs() {
 fn small(seen: &Seen) -> Turn {
     let body = seen.body.to_string();
     if seen.path.ends_with("/models") {
-        return Turn::status(200).body(r#"{"data": [{"id": "m", "meta": {"n_params": 1500000000}}]}"#);
+        return Turn::status(200)
+            .body(r#"{"data": [{"id": "m", "meta": {"n_params": 1500000000}}]}"#);
     }
     if seen.path.ends_with("/props") {
         return Turn::status(200).body(r#"{"default_generation_settings": {"n_ctx": 4096}}"#);
@@ -71,17 +83,22 @@ fn small(seen: &Seen) -> Turn {
     }
     assert!(!body.contains("\"tools\""), "a small model gets no tools: {body}");
     assert!(body.len() < 4_500, "{} bytes: {body}", body.len());
-    Turn::say("Sure! Here it is:\n```python\ndef double(n):\n    return 2 * n\n\n\nprint(double(2))\n```\nIt doubles.")
+    Turn::say(
+        "Sure! Here it is:\n```python\ndef double(n):\n    return 2 * n\n\n\nprint(double(2))\n```\nIt doubles.",
+    )
 }
 
 #[test]
 fn how_a_model_is_asked_is_found_out_once_and_remembered() {
     let server = Server::answering(small);
-    let story = Story::new().env("LLAMA_BASE_URL", &format!("{}/v1", server.url));
+    let story = Story::pytest().env("LLAMA_BASE_URL", &format!("{}/v1", server.url));
     let run = "run --no-input --model llamacpp/m \"double(n): double(2) is 4, double(5) is 10\"";
     story.redgreen(run).exits(3).says("green.passes");
-    let trials = || server.requests().iter().filter(|seen| seen.body.to_string().contains("legs")).count();
-    let asked = || server.requests().iter().filter(|seen| seen.body.to_string().contains("whole file")).count();
+    let trials =
+        || server.requests().iter().filter(|seen| seen.body.to_string().contains("legs")).count();
+    let asked = || {
+        server.requests().iter().filter(|seen| seen.body.to_string().contains("whole file")).count()
+    };
     assert_eq!((trials(), asked()), (1, 1), "one trial, one question");
     let code = story.git(&format!("show {}:double.py", story.branch()));
     assert_eq!(code, "def double(n):\n    return 2 * n");

@@ -1,4 +1,5 @@
-//! What a killed run or a careless hand leaves behind: worktrees, torn and damaged journals, folders without a story.
+//! What a killed run or a careless hand leaves behind: worktrees, torn and damaged journals,
+//! folders without a story.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +12,9 @@ const ASK_RED: &str = "after:7";
 
 #[test]
 fn the_worktree_of_a_killed_run_goes_with_resume_and_abort() {
-    for (verb, code, salvages) in [("resume", 3, &["1-interrupted"][..]), ("abort", 0, &["1-aborted"])] {
+    for (verb, code, salvages) in
+        [("resume", 3, &["1-interrupted"][..]), ("abort", 0, &["1-aborted"])]
+    {
         let story = killed(ASK_RED);
         assert_eq!(story.worktrees().len(), 1);
         story.redgreen(verb).exits(code);
@@ -45,7 +48,10 @@ fn a_set_up_that_was_killed_half_way_is_done_again() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    story.file("redgreen.toml", &format!("backoff = 0.0\n[worktree]\nsetup = [{:?}]\n", line.replace("sleep 60", ":")));
+    story.file(
+        "redgreen.toml",
+        &format!("backoff = 0.0\n[worktree]\nsetup = [{:?}]\n", line.replace("sleep 60", ":")),
+    );
     story.redgreen("resume").exits(3);
     assert_eq!(fs::read_to_string(marker).unwrap(), "x\nx\n");
     assert_eq!(story.salvages(), Vec::<String>::new());
@@ -99,11 +105,22 @@ fn a_damaged_journal_is_told_and_the_way_out_works() {
     let text = fs::read_to_string(&journal).unwrap();
     fs::write(&journal, text.replacen("\"prepare\"", "prep", 1)).unwrap();
     for verb in ["resume", "approve", "abort"] {
-        story.redgreen(verb).exits(4).says("is damaged in line 2").says("its last note").says("mv '");
+        story
+            .redgreen(verb)
+            .exits(4)
+            .says("is damaged in line 2")
+            .says("its last note")
+            .says("mv '");
     }
     let id = folder.file_name().unwrap().to_str().unwrap().to_owned();
     story.redgreen("run --script @kata.toml \"beside it\"").exits(3);
-    let both = story.redgreen("status").exits(4).says("beside it").says(&id).says("is damaged in line 2").says("mv '");
+    let both = story
+        .redgreen("status")
+        .exits(4)
+        .says("beside it")
+        .says(&id)
+        .says("is damaged in line 2")
+        .says("mv '");
     assert!(both.stdout.find("beside it") < both.stdout.find("is damaged"), "{}", both.stdout);
     let both = story.redgreen("--json status").exits(4).json();
     assert_eq!(
@@ -143,8 +160,8 @@ fn a_run_that_never_began_is_removed_by_abort() {
     let story = killed("after:0");
     let id = run_folder(&story).file_name().unwrap().to_str().unwrap().to_owned();
     story.redgreen("status").exits(0);
-    story.redgreen("resume").exits(4).says("never began").says(&format!("redgreen abort {id}"));
-    story.redgreen("abort").exits(1).says("never began");
+    story.redgreen("resume").exits(4).says("never started").says(&format!("redgreen abort {id}"));
+    story.redgreen("abort").exits(1).says("never started");
     assert_eq!(open_runs(&story), 0);
     assert!(!story.root.join(".git/redgreen/runs").join(id).exists());
     story.redgreen(RUN).exits(3);

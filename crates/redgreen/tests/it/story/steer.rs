@@ -1,4 +1,5 @@
-//! The user steers a run: says words, pauses it, changes the plan, rejects a test, adds a case, watches.
+//! The user steers a run: says words, pauses it, changes the plan, rejects a test, adds a case,
+//! watches.
 
 mod pauses;
 mod watching;
@@ -18,20 +19,26 @@ use super::{Said, Story};
 /// Longer than anything takes here, on a machine that has much to do.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// An agent that stops in a turn until the test lets it go on: it leaves the file `at-<name>`, and waits for `go-<name>`.
-fn barrier(story: &Story, name: &str) -> String {
+/// An agent that stops in a turn until the test lets it go on: it leaves the file `at-<name>`, and
+/// waits for `go-<name>`.
+pub(super) fn barrier(story: &Story, name: &str) -> String {
     let place = story.place("");
     let place = place.display();
-    format!("{{ shell = \"touch '{place}/at-{name}'; while ! test -e '{place}/go-{name}'; do sleep 0.05; done\" }}")
+    format!(
+        "{{ shell = \"touch '{place}/at-{name}'; while ! test -e '{place}/go-{name}'; do sleep 0.05; done\" }}"
+    )
 }
 
 /// An agent that writes down what the user said.
-fn hearing(story: &Story, name: &str) -> String {
+pub(super) fn agent_output(story: &Story, name: &str) -> String {
     let place = story.place("");
-    format!("{{ shell = \"printf '%s' \\\"$REDGREEN_MESSAGES\\\" > '{}/heard-{name}'\" }}", place.display())
+    format!(
+        "{{ shell = \"printf '%s' \\\"$REDGREEN_MESSAGES\\\" > '{}/heard-{name}'\" }}",
+        place.display()
+    )
 }
 
-fn until(what: &str, is_so: impl Fn() -> bool) {
+pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
         assert!(started.elapsed() < PATIENCE, "{what} takes too long");
@@ -39,32 +46,32 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-fn until_at(story: &Story, name: &str) {
+pub(super) fn until_at(story: &Story, name: &str) {
     until(name, || story.place(&format!("at-{name}")).exists());
 }
 
-fn let_go(story: &Story, name: &str) {
+pub(super) fn let_go(story: &Story, name: &str) {
     fs::write(story.place(&format!("go-{name}")), "").unwrap();
 }
 
-fn heard(story: &Story, name: &str) -> String {
+pub(super) fn heard(story: &Story, name: &str) -> String {
     fs::read_to_string(story.place(&format!("heard-{name}"))).unwrap_or_default()
 }
 
-fn start(story: &Story, line: &str) -> Child {
+pub(super) fn start(story: &Story, line: &str) -> Child {
     story.prepare(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-fn ended(line: &str, child: Child) -> Said {
+pub(super) fn ended(line: &str, child: Child) -> Said {
     Said::of(line, &child.wait_with_output().unwrap())
 }
 
-fn run_folder(story: &Story) -> PathBuf {
+pub(super) fn run_folder(story: &Story) -> PathBuf {
     let runs = fs::read_dir(story.root.join(".git/redgreen/runs")).unwrap();
     runs.map(|entry| entry.unwrap().path()).next().unwrap()
 }
 
-fn events(folder: &Path, name: &str) -> Vec<Value> {
+pub(super) fn events(folder: &Path, name: &str) -> Vec<Value> {
     let journal = fs::read_to_string(folder.join("journal.jsonl")).unwrap();
     let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter(|line| line["event"] == name).collect()
@@ -91,17 +98,20 @@ fn words_said_in_any_phase_reach_the_next_turn_and_all_later_ones() {
         (
             "red",
             "red",
-            r#"{ write = "test_add.py", text = "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n" }"#,
+            r#"{ write = "test_add.py", text = "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    def test_adds(self):\n        assert add(1, 2) == 3\n" }"#,
         ),
         ("green", "green", r#"{ write = "calc.py", text = "def add(a, b):\n    return a + b\n" }"#),
         ("refactor", "refactor", r#"{ append = "calc.py", text = "\nTOTAL = None\n" }"#),
     ] {
-        script += &turn(role, &[hearing(&story, phase), barrier(&story, phase), act.to_owned()].join(", "));
+        script += &turn(
+            role,
+            &[agent_output(&story, phase), barrier(&story, phase), act.to_owned()].join(", "),
+        );
         if role == "plan" {
             script += "next = { description = \"adds\", test-file = \"test_add.py\", impl-file = \"calc.py\" }\n";
         }
     }
-    script += &format!("\n[[plan]]\ndo = [{}]\ndone = true\n", hearing(&story, "end"));
+    script += &format!("\n[[plan]]\ndo = [{}]\ndone = true\n", agent_output(&story, "end"));
     story.script("kata.toml", &script);
     let line = "run --script @kata.toml \"an adder\"";
     let run = start(&story, line);
@@ -110,7 +120,7 @@ fn words_said_in_any_phase_reach_the_next_turn_and_all_later_ones() {
         story
             .redgreen(&format!("say \"words in {phase}\""))
             .exits(0)
-            .says("is told at its next turn")
+            .says("gets the message at its next turn")
             .says(&format!("words in {phase}"));
         story.redgreen("status").exits(0).says("1 message for the next turn");
         let_go(&story, phase);
@@ -142,16 +152,19 @@ fn words_said_in_any_phase_reach_the_next_turn_and_all_later_ones() {
     assert_eq!(told.filter(|text| text.contains("The user says")).count(), 4);
     fs::remove_file(story.root.join("run.html")).unwrap();
     story.redgreen("approve").exits(0);
-    story.redgreen("say \"too late\"").exits(2).says("no run is open here");
+    story.redgreen("say \"too late\"").exits(2).says("no run is open");
 }
 
 #[test]
 fn hostile_messages_are_bounded_made_visible_or_left_out() {
     let story = Story::new().quick();
-    let green = turn("green", &[hearing(&story, "green"), GREEN_ACT.to_owned()].join(", "));
+    let green = turn("green", &[agent_output(&story, "green"), GREEN_ACT.to_owned()].join(", "));
     story.script("kata.toml", &[PLAN, RED, &green, DONE].concat());
-    story.redgreen("run --script @kata.toml --pause-after red \"an adder\"").exits(3).says("waiting for you");
-    story.redgreen(&format!("say \"{}\"", "x".repeat(5000))).exits(2).says("at most 4096");
+    story
+        .redgreen("run --script @kata.toml --pause-after red \"an adder\"")
+        .exits(3)
+        .says("waiting for you");
+    story.redgreen(&format!("say \"{}\"", "x".repeat(5000))).exits(2).says("the limit is 4096");
     story.redgreen("say \"   \"").exits(2).says("the message is empty");
     story.redgreen("say nosuchrun words").exits(2).says("no run \"nosuchrun\" here");
     story.redgreen("say \"bell \u{7} and \u{1b}[2J clear\"").exits(0);
@@ -164,8 +177,10 @@ fn hostile_messages_are_bounded_made_visible_or_left_out() {
     fs::write(mailbox.join("-- option.json"), "{}").unwrap();
     story.redgreen("resume").exits(3).says("a message to this run was not used");
     assert_eq!(heard(&story, "green"), "- bell ␇ and ␛[2J clear");
-    let mut left: Vec<_> =
-        fs::read_dir(&mailbox).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    let mut left: Vec<_> = fs::read_dir(&mailbox)
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
     left.sort();
     assert_eq!(left, ["-- option.json", ".tmp-half"]);
 }
@@ -182,7 +197,7 @@ do = [{ shell = "grep -q 'doubles' test-list.md" }]
 next = { description = "doubles", test-file = "test_double.py", impl-file = "calc.py" }
 
 [[red]]
-do = [{ write = "test_double.py", text = "from calc import double\n\n\ndef test_doubles():\n    assert double(4) == 8\n" }]
+do = [{ write = "test_double.py", text = "import unittest\nfrom calc import double\n\n\nclass Tests(unittest.TestCase):\n    def test_doubles(self):\n        assert double(4) == 8\n" }]
 
 [[green]]
 do = [{ append = "calc.py", text = "\n\ndef double(a):\n    return 2 * a\n" }]
@@ -193,7 +208,7 @@ do = [{ append = "calc.py", text = "\n\ndef double(a):\n    return 2 * a\n" }]
     let line = "run --script @kata.toml \"an adder\"";
     let run = start(&story, line);
     until_at(&story, "red");
-    let said = story.redgreen("plan").exits(0).says("taken up at the next planning");
+    let said = story.redgreen("plan").exits(0).says("takes effect in the next PLAN");
     said.says("added    doubles").says("removed  subtracts");
     let_go(&story, "red");
     ended(line, run).exits(3).says("your plan  2 open items").says("waiting for a human");
@@ -204,28 +219,35 @@ do = [{ append = "calc.py", text = "\n\ndef double(a):\n    return 2 * a\n" }]
     assert_eq!(events(&run_folder(&story), "plan-edited").len(), 1);
 }
 
-const RED_ACT: &str =
-    r#"{ write = "test_add.py", text = "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n" }"#;
+const RED_ACT: &str = r#"{ write = "test_add.py", text = "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    def test_adds(self):\n        assert add(1, 2) == 3\n" }"#;
 
 #[test]
 fn a_plan_that_cannot_be_used_is_refused_and_the_old_one_stays() {
     let story = Story::new().quick();
     story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
-    story.redgreen("plan").exits(2).says("there is no run here yet");
-    story.redgreen("run --script @kata.toml --pause-after plan \"an adder\"").exits(3).says("redgreen plan");
-    story.redgreen("plan").exits(2).says("neither VISUAL nor EDITOR");
-    for (list, words) in [("- [x] adds\n", "delete its line"), ("nothing\n", "the list has no item")] {
+    story.redgreen("plan").exits(2).says("this repository has no run yet");
+    story
+        .redgreen("run --script @kata.toml --pause-after plan \"an adder\"")
+        .exits(3)
+        .says("redgreen plan");
+    story.redgreen("plan").exits(2).says("VISUAL and EDITOR are not set");
+    for (list, words) in
+        [("- [x] adds\n", "delete its line"), ("nothing\n", "the list has no items")]
+    {
         story.script("new-list", list);
         let mut plan = story.prepare("plan");
         plan.env("EDITOR", format!("cp '{}'", story.place("new-list").display()));
-        Said::of("plan", &plan.output().unwrap()).exits(2).says("this list cannot be used").says(words);
+        Said::of("plan", &plan.output().unwrap())
+            .exits(2)
+            .says("this list is not valid")
+            .says(words);
     }
     let mut broken = story.prepare("plan");
     broken.env("EDITOR", "false");
-    Said::of("plan", &broken.output().unwrap()).exits(4).says("the plan stays as it is");
+    Said::of("plan", &broken.output().unwrap()).exits(4).says("the plan is unchanged");
     let mut unchanged = story.prepare("plan");
     unchanged.env("EDITOR", "true");
-    Said::of("plan", &unchanged.output().unwrap()).exits(0).says("the plan stays as it is");
+    Said::of("plan", &unchanged.output().unwrap()).exits(0).says("the plan is unchanged");
     story.redgreen("resume").exits(3).says("waiting for a human");
 }
 
@@ -238,7 +260,7 @@ do = [{ shell = "grep -q -- '- \\[ \\] doubles a number' test-list.md" }]
 next = { description = "doubles a number", test-file = "test_double.py", impl-file = "calc.py" }
 
 [[red]]
-do = [{ write = "test_double.py", text = "from calc import double\n\n\ndef test_doubles():\n    assert double(4) == 8\n" }]
+do = [{ write = "test_double.py", text = "import unittest\nfrom calc import double\n\n\nclass Tests(unittest.TestCase):\n    def test_doubles(self):\n        assert double(4) == 8\n" }]
 
 [[green]]
 do = [{ append = "calc.py", text = "\n\ndef double(a):\n    return 2 * a\n" }]
@@ -248,7 +270,10 @@ do = [{ append = "calc.py", text = "\n\ndef double(a):\n    return 2 * a\n" }]
     story.redgreen("resume --more \" \"").exits(2).says("the message is empty");
     story.redgreen("resume --more \"doubles a number\"").exits(3).says("waiting for a human");
     let status = story.redgreen("status --json").exits(0).json();
-    assert_eq!(status["runs"][0]["completedTests"], serde_json::json!(["adds", "doubles a number"]));
+    assert_eq!(
+        status["runs"][0]["completedTests"],
+        serde_json::json!(["adds", "doubles a number"])
+    );
     story.redgreen("approve").exits(0);
     assert!(story.root.join("test_double.py").exists());
     story.redgreen("resume --more \"another\"").exits(2);
@@ -262,15 +287,18 @@ fn a_finished_specification_goes_on_with_another_case() {
 next = { description = "doubles", test-file = "test_double.py", impl-file = "double.py" }
 
 [[red]]
-do = [{ write = "test_double.py", text = "from double import double\n\n\ndef test_doubles():\n    assert double(4) == 8\n" }]
+do = [{ write = "test_double.py", text = "import unittest\nfrom double import double\n\n\nclass Tests(unittest.TestCase):\n    def test_doubles(self):\n        assert double(4) == 8\n" }]
 
 [[green]]
 do = [{ write = "double.py", text = "def double(a):\n    return 2 * a\n" }]
 "#;
     let story = Story::new().quick().env("EDITOR", "true");
     story.script("kata.toml", &[SPEC_SCRIPT, more, DONE].concat()).script("spec.yaml", SPEC);
-    story.redgreen("run --script @kata.toml --spec @spec.yaml --pause-after red").exits(3).says("RED is accepted");
-    story.redgreen("plan").exits(2).says("its file lists all tests");
+    story
+        .redgreen("run --script @kata.toml --spec @spec.yaml --pause-after red")
+        .exits(3)
+        .says("RED is accepted");
+    story.redgreen("plan").exits(2).says("its input file lists all tests");
     story.redgreen("resume").exits(3).says("TASK COMPLETE");
     story
         .redgreen("resume --pause-after none --more \"doubles\"")

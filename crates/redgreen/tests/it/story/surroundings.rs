@@ -1,4 +1,5 @@
-//! Unusual places to work in, all of which work: dirty checkouts, shallow clones, submodules, hooks, odd names.
+//! Unusual places to work in, all of which work: dirty checkouts, shallow clones, submodules,
+//! hooks, odd names.
 
 use std::fs;
 
@@ -17,7 +18,7 @@ next = {{ description = "adds", test-file = "test_add.py", impl-file = "calc.py"
 [[plan]]
 done = true
 [[red]]
-do = [{{ write = "test_add.py", text = "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n" }}{red}]
+do = [{{ write = "test_add.py", text = "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    def test_adds(self):\n        assert add(1, 2) == 3\n" }}{red}]
 [[green]]
 do = [{{ write = "calc.py", text = "def add(a, b):\n    return a + b\n" }}{green}]
 [[green]]
@@ -38,7 +39,10 @@ fn make_a_mess(story: &Story) {
     story.commit("some files");
     story.file("notes.txt", "stashed\n");
     story.git("stash -q");
-    story.file("notes.txt", "unstaged\n").file("untracked.txt", "mine\n").file("folder/deep.txt", "mine too\n");
+    story
+        .file("notes.txt", "unstaged\n")
+        .file("untracked.txt", "mine\n")
+        .file("folder/deep.txt", "mine too\n");
 }
 
 #[test]
@@ -47,7 +51,7 @@ fn a_dirty_checkout_stays_byte_for_byte_as_it_was() {
     make_a_mess(&story);
     story.file("other.txt", "staged\n").git("add other.txt");
     let before = story.belongings();
-    story.redgreen(RUN).exits(3).says("4 uncommitted changes in your checkout stay as they are");
+    story.redgreen(RUN).exits(3).says("4 uncommitted changes in your checkout stay unchanged");
     assert_eq!(story.belongings(), before);
 
     story.redgreen("approve").exits(3).says("staged changes").says("next").says("redgreen approve");
@@ -88,10 +92,21 @@ fn a_shallow_clone_works_with_a_notice() {
     story.commit("second");
     let url = format!("file://{}", story.root.display());
     let clone = story.place("shallow");
-    let cloned = story.command("git").args(["clone", "-q", "--depth", "1", &url]).arg(&clone).output().unwrap();
+    let cloned = story
+        .command("git")
+        .args(["clone", "-q", "--depth", "1", &url])
+        .arg(&clone)
+        .output()
+        .unwrap();
     assert!(cloned.status.success(), "{cloned:?}");
     for (key, value) in [("user.name", "Ada"), ("user.email", "ada@example.com")] {
-        let set = story.command("git").arg("-C").arg(&clone).args(["config", key, value]).status().unwrap();
+        let set = story
+            .command("git")
+            .arg("-C")
+            .arg(&clone)
+            .args(["config", key, value])
+            .status()
+            .unwrap();
         assert!(set.success());
     }
     story.redgreen(&format!("-C @shallow {RUN}")).exits(3).says("this clone is shallow");
@@ -104,10 +119,29 @@ fn submodules_are_there_and_may_not_be_changed() {
     let library = story.place("library");
     for arguments in [
         &["init", "-q", "-b", "main"][..],
-        &["-c", "user.name=Ada", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "first"],
+        &[
+            "-c",
+            "user.name=Ada",
+            "-c",
+            "user.email=a@example.com",
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "first",
+        ],
     ] {
         fs::create_dir_all(&library).unwrap();
-        assert!(story.command("git").arg("-C").arg(&library).args(arguments).status().unwrap().success());
+        assert!(
+            story
+                .command("git")
+                .arg("-C")
+                .arg(&library)
+                .args(arguments)
+                .status()
+                .unwrap()
+                .success()
+        );
     }
     let added = story
         .command("git")
@@ -120,8 +154,8 @@ fn submodules_are_there_and_may_not_be_changed() {
     story.commit("a library");
     let commit = "cd lib && git -c user.name=Eve -c user.email=eve@example.com commit -q --allow-empty -m sneaky";
     for (deed, words) in [
-        (commit, "lib is a repository of its own [change.submodule]"),
-        ("echo x = 1 > lib/new.py", "it left changes in lib, a git repository of its own"),
+        (commit, "lib is a separate repository [change.submodule]"),
+        ("echo x = 1 > lib/new.py", "it left changes in lib, a separate git repository"),
     ] {
         let green = format!(", {{ shell = \"{deed}\", must-succeed = true }}");
         story.script("kata.toml", &one_cycle("", &green));
@@ -138,8 +172,12 @@ fn submodules_are_there_and_may_not_be_changed() {
 #[test]
 fn a_repository_inside_the_repository_is_refused() {
     let story = quick();
-    story.script("kata.toml", &one_cycle("", ", { shell = \"git init -q nested && touch nested/x.py\" }"));
-    let said = story.redgreen(RUN).exits(3).says("it left changes in nested, a git repository of its own");
+    story.script(
+        "kata.toml",
+        &one_cycle("", ", { shell = \"git init -q nested && touch nested/x.py\" }"),
+    );
+    let said =
+        story.redgreen(RUN).exits(3).says("it left changes in nested, a separate git repository");
     assert!(said.stderr.contains("agent.crash"), "{}", said.stderr);
     assert!(!story.git(&format!("ls-tree -r --name-only {}", story.branch())).contains("nested"));
 }
@@ -147,12 +185,22 @@ fn a_repository_inside_the_repository_is_refused() {
 #[test]
 fn file_names_may_be_anything_git_takes() {
     let story = quick();
-    let odd = ["with blank.txt", "\\\"quoted\\\".txt", "new\\nline.txt", "żółć.txt", "-dash.txt", "$HOME.txt"];
-    let writes: String = odd.iter().map(|name| format!(", {{ write = \"{name}\", text = \"x\" }}")).collect();
+    let odd = [
+        "with blank.txt",
+        "\\\"quoted\\\".txt",
+        "new\\nline.txt",
+        "żółć.txt",
+        "-dash.txt",
+        "$HOME.txt",
+    ];
+    let writes: String =
+        odd.iter().map(|name| format!(", {{ write = \"{name}\", text = \"x\" }}")).collect();
     story.script("kata.toml", &one_cycle("", &writes));
     story.redgreen(RUN).exits(3);
     story.redgreen("approve").exits(0);
-    for name in ["with blank.txt", "\"quoted\".txt", "new\nline.txt", "żółć.txt", "-dash.txt", "$HOME.txt"] {
+    for name in
+        ["with blank.txt", "\"quoted\".txt", "new\nline.txt", "żółć.txt", "-dash.txt", "$HOME.txt"]
+    {
         assert_eq!(fs::read(story.root.join(name)).unwrap_or_default(), b"x", "{name:?}");
     }
     assert_eq!(story.git("status --porcelain"), "");
@@ -161,9 +209,13 @@ fn file_names_may_be_anything_git_takes() {
 /// A project whose tests need what the user has installed, and git ignores as a folder.
 fn with_packages(settings: &str) -> Story {
     let story = Story::new();
-    let needs = "from pathlib import Path\n\n\ndef test_stands():\n    \
+    let needs = "import unittest\nfrom pathlib import Path\n\n\nclass Tests(unittest.TestCase):\n    \
+                 def test_stands(self):\n        \
                  assert Path(\"node_modules/dep/index.js\").read_text() + Path(\"web/node_modules/a.js\").read_text() == \"dep a\"\n";
-    story.file(".gitignore", "node_modules/\n__pycache__/\n").file("test_packages.py", needs).file("web/keep", "");
+    story
+        .file(".gitignore", "node_modules/\n__pycache__/\n")
+        .file("test_packages.py", needs)
+        .file("web/keep", "");
     story.file("node_modules/dep/index.js", "dep").file("web/node_modules/a.js", " a");
     story.file("redgreen.toml", &format!("backoff = 0.0\n{settings}"));
     story.commit("packages");
@@ -177,11 +229,25 @@ fn installed_packages_come_along() {
         let story = with_packages(settings);
         let before = story.belongings();
         let said = story.redgreen("run --script @kata.toml \"an adder\"").exits(3);
-        assert!(said.stderr.contains("1 passed") && !said.stderr.contains("not in the worktree"), "{}", said.stderr);
-        assert_eq!(story.git(&format!("ls-tree -r --name-only {} node_modules web", story.branch())), "web/keep");
+        assert!(
+            said.stderr.contains("1 passed")
+                && !said.stderr.contains(
+                    "the worktree does not \
+                                  contain"
+                ),
+            "{}",
+            said.stderr
+        );
+        assert_eq!(
+            story.git(&format!("ls-tree -r --name-only {} node_modules web", story.branch())),
+            "web/keep"
+        );
         assert_eq!(story.belongings(), before);
         story.redgreen("approve").exits(0);
-        assert!(story.root.join("node_modules/dep/index.js").is_file(), "what was linked is where it was");
+        assert!(
+            story.root.join("node_modules/dep/index.js").is_file(),
+            "what was linked is where it was"
+        );
     }
 }
 
@@ -200,7 +266,7 @@ fn packages_that_stay_behind_are_named() {
     // Whoever has commands for it makes them anew.
     let story = with_packages("[worktree]\nsetup = [\"true\"]\n");
     let said = story.redgreen("run --script @kata.toml \"an adder\"");
-    said.says("node_modules of your checkout is not in the worktree").says("worktree.setup");
+    said.says("the worktree does not contain node_modules of your checkout").says("worktree.setup");
 }
 
 #[test]
@@ -210,7 +276,8 @@ fn it_does_not_matter_where_it_is_started() {
     story.commit("a folder");
     let inside = story.prepare(RUN).current_dir(story.root.join("src/deep")).output().unwrap();
     assert_eq!(inside.status.code(), Some(3), "{}", String::from_utf8_lossy(&inside.stderr));
-    let outside = story.prepare("-C @ status --json").current_dir(story.place("home")).output().unwrap();
+    let outside =
+        story.prepare("-C @ status --json").current_dir(story.place("home")).output().unwrap();
     assert_eq!(outside.status.code(), Some(4), "{outside:?}");
 
     let root = story.root.display().to_string();
@@ -218,7 +285,8 @@ fn it_does_not_matter_where_it_is_started() {
     let shown = there.args(["-C", &root]).current_dir(story.place("home")).output().unwrap();
     assert!(String::from_utf8_lossy(&shown.stdout).contains("a calculator"), "{shown:?}");
     let mut named = story.prepare("status");
-    let shown = named.env("TDD_PROJECT_ROOT", &root).current_dir(story.place("home")).output().unwrap();
+    let shown =
+        named.env("TDD_PROJECT_ROOT", &root).current_dir(story.place("home")).output().unwrap();
     assert!(String::from_utf8_lossy(&shown.stdout).contains("a calculator"), "{shown:?}");
 }
 
@@ -227,7 +295,9 @@ fn a_hooks_environment_does_not_lead_astray() {
     let story = quick();
     let other = story.place("other");
     fs::create_dir_all(&other).unwrap();
-    assert!(story.command("git").arg("-C").arg(&other).args(["init", "-q"]).status().unwrap().success());
+    assert!(
+        story.command("git").arg("-C").arg(&other).args(["init", "-q"]).status().unwrap().success()
+    );
     let strangers = [
         ("GIT_DIR", other.join(".git")),
         ("GIT_WORK_TREE", other.clone()),

@@ -5,9 +5,10 @@ use std::process::{Command, Output, Stdio};
 use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED};
 
-/// Runs a command on a terminal of its own, types the answer to each question whenever it is there, and prints everything
-/// that was on the screen. The question that has no answer is one for the test: the screen is written to the file `asked`,
-/// and what then appears in the file `go` is done: `enter`, or a signal.
+/// Runs a command on a terminal of its own, types the answer to each question whenever it is there,
+/// and prints everything that was on the screen. The question that has no answer is one for the
+/// test: the screen is written to the file `asked`, and what then appears in the file `go` is done:
+/// `enter`, or a signal.
 const TERMINAL: &str = r#"
 import json, os, pty, select, signal, sys, time
 place, command = sys.argv[1], sys.argv[2:]
@@ -50,7 +51,7 @@ sys.exit(code if code >= 0 else 128 - code)
 "#;
 
 /// The last words of the question at the end of a run.
-const DECIDE: &str = "Enter decides later] ";
+const DECIDE: &str = "Enter to decide later] ";
 
 const RUN: &str = "run --script @kata.toml \"an adder\"";
 
@@ -65,15 +66,22 @@ fn typed(story: &Story, line: &str, answers: &str) -> (Option<i32>, String) {
 }
 
 /// `redgreen <line>` on a terminal where someone types the answer to each question.
-pub(super) fn on_a_terminal(story: &Story, line: &str, answers: &[(&str, &str)]) -> (Option<i32>, String) {
-    let answers: Vec<_> = answers.iter().map(|(question, answer)| (*question, Some(*answer))).collect();
+pub(super) fn on_a_terminal(
+    story: &Story,
+    line: &str,
+    answers: &[(&str, &str)],
+) -> (Option<i32>, String) {
+    let answers: Vec<_> =
+        answers.iter().map(|(question, answer)| (*question, Some(*answer))).collect();
     let Output { status, stdout, .. } = terminal(story, line, &answers).output().unwrap();
     (status.code(), String::from_utf8_lossy(&stdout).replace("\r\n", "\n"))
 }
 
 /// The same, not started yet; one question may be for the test to answer.
 pub(super) fn terminal(story: &Story, line: &str, answers: &[(&str, Option<&str>)]) -> Command {
-    story.script("terminal.py", TERMINAL).script("answers", &serde_json::to_string(answers).unwrap());
+    story
+        .script("terminal.py", TERMINAL)
+        .script("answers", &serde_json::to_string(answers).unwrap());
     let redgreen = story.prepare(line);
     let mut terminal = story.command("python3");
     terminal.arg(story.place("terminal.py")).arg(story.place("")).arg(redgreen.get_program());
@@ -86,7 +94,12 @@ fn approve_merges() {
     let story = story();
     let (code, screen) = typed(&story, RUN, "what\napprove\n");
     assert_eq!(code, Some(0), "{screen}");
-    assert!(screen.contains("\"what\" is none of `approve` (or `yes`), `abort`, `diff` and `more WORDS`"), "{screen}");
+    assert!(
+        screen.contains(
+            "expected `approve` (or `yes`), `abort`, `diff` or `more WORDS`, not \"what\""
+        ),
+        "{screen}"
+    );
     assert!(screen.contains("+2     -0     calc.py"), "the files that would be merged:\n{screen}");
     assert!(screen.contains("\u{1b}[32m"), "colours on a terminal:\n{screen}");
     assert_eq!(story.git("log -1 --format=%P").split(' ').count(), 2);
@@ -101,7 +114,7 @@ fn abort_cleans_up() {
     assert!(!screen.contains('\u{1b}'), "no colours:\n{screen}");
     assert_eq!(story.belongings(), before);
     assert_eq!(story.git("for-each-ref refs/heads/redgreen refs/redgreen/work"), "");
-    story.redgreen("salvage").exits(0).says("the commits of a run that was aborted");
+    story.redgreen("salvage").exits(0).says("the commits of an aborted run");
 }
 
 #[test]
@@ -113,10 +126,10 @@ fn enter_decides_later_and_no_input_does_not_ask() {
     story.redgreen("status").exits(0).says("waiting for a human");
     let (code, screen) = typed(&story, "resume --no-input", "");
     assert_eq!(code, Some(3), "{screen}");
-    assert!(!screen.contains("decides later"), "{screen}");
+    assert!(!screen.contains("decide later"), "{screen}");
     let (code, screen) = typed(&story, "--json resume", "");
     assert_eq!(code, Some(3), "{screen}");
-    assert!(!screen.contains("decides later"), "{screen}");
+    assert!(!screen.contains("decide later"), "{screen}");
 }
 
 #[test]
@@ -124,7 +137,7 @@ fn without_a_terminal_there_are_no_colours_unless_asked() {
     let story = story();
     let plain = story.redgreen(RUN).exits(3);
     assert!(!plain.stdout.contains('\u{1b}') && !plain.stderr.contains('\u{1b}'), "{plain:?}");
-    assert!(!plain.stderr.contains("decides later"), "{}", plain.stderr);
+    assert!(!plain.stderr.contains("decide later"), "{}", plain.stderr);
     let loud = story.redgreen("--color always status").exits(0);
     assert!(loud.stdout.contains("\u{1b}[32mwaiting for a human"), "{}", loud.stdout);
     let quiet = story.redgreen("--quiet approve").exits(0);

@@ -11,8 +11,10 @@ const MIXED: &str = "import pytest, time\n\
                      def test_divides():\n    pass\n";
 
 fn story() -> Story {
-    let story = Story::new();
-    story.file("tests/test_calc.py", MIXED).file("tests/test_more.py", "def test_more():\n    pass\n");
+    let story = Story::pytest();
+    story
+        .file("tests/test_calc.py", MIXED)
+        .file("tests/test_more.py", "def test_more():\n    pass\n");
     story.commit("tests");
     story
 }
@@ -23,7 +25,8 @@ fn failures_come_first_and_the_counts_last() {
     let before = story.belongings();
     let said = story.redgreen("test").exits(1);
     assert!(
-        said.stdout.starts_with("failed  tests/test_calc.py::test_subtracts\n  tests/test_calc.py:"),
+        said.stdout
+            .starts_with("failed  tests/test_calc.py::test_subtracts\n  tests/test_calc.py:"),
         "{}",
         said.stdout
     );
@@ -32,7 +35,10 @@ fn failures_come_first_and_the_counts_last() {
     assert_eq!(last[0], "  next  redgreen test tests/test_calc.py::test_subtracts");
     assert!(last[1].starts_with("1 failed, 2 passed, 1 skipped in "), "{}", last[1]);
     said.says("slowest    0.").says("skipped  1 (--verbose names them)").says("bad sum");
-    story.redgreen("test --verbose").exits(1).says("skipped tests/test_calc.py::test_divides  Skipped: later");
+    story
+        .redgreen("test --verbose")
+        .exits(1)
+        .says("skipped tests/test_calc.py::test_divides  Skipped: later");
     let mut after = story.belongings();
     // Caches of the runner, as it leaves them without us.
     after.retain(|path, _| !path.contains("__pycache__"));
@@ -44,17 +50,27 @@ fn a_file_a_folder_or_an_id_is_enough() {
     let story = story();
     story.redgreen("test tests/test_more.py").exits(0).says("1 passed in ");
     story.redgreen("test tests").exits(1).says("1 failed, 2 passed, 1 skipped in ");
-    story.redgreen("test tests/test_calc.py::test_adds tests/test_more.py").exits(0).says("2 passed in ");
+    story
+        .redgreen("test tests/test_calc.py::test_adds tests/test_more.py")
+        .exits(0)
+        .says("2 passed in ");
     story.redgreen("-C tests test test_more.py").exits(0).says("1 passed in ");
 }
 
 #[test]
 fn what_matches_nothing_is_not_a_success() {
     let story = story();
-    let unknown = story.redgreen("test tests/test_calc.py::test_add").exits(2).says("zero tests matched");
-    unknown.says("is it tests/test_calc.py::test_adds").says("next  redgreen test --list");
-    story.redgreen("test nonsense").exits(2).says("zero tests matched: pytest has no test \"nonsense\"");
-    story.redgreen("test pytest.ini").exits(2).says("zero tests matched: pytest runs none in pytest.ini");
+    let unknown =
+        story.redgreen("test tests/test_calc.py::test_add").exits(2).says("no tests matched");
+    unknown.says("did you mean tests/test_calc.py::test_adds").says("next  redgreen test --list");
+    story
+        .redgreen("test nonsense")
+        .exits(2)
+        .says("no tests matched: pytest has no test \"nonsense\"");
+    story
+        .redgreen("test pytest.ini")
+        .exits(2)
+        .says("no tests matched: pytest runs none in pytest.ini");
     story.redgreen("test --list tests").exits(2);
 }
 
@@ -63,13 +79,18 @@ fn what_could_not_run_is_told_from_what_failed() {
     let story = Story::bare_folder();
     story.redgreen("test").exits(4).says("no test framework found");
     story.file("pytest.ini", "[pytest]\n");
-    story.redgreen("test").exits(4).says("there is no test here");
+    story.redgreen("test").exits(4).says("no tests found");
     story.file("test_a.py", "import nowhere\n");
-    story.redgreen("test").exits(1).says("test_a.py could not be loaded").says("No module named 'nowhere'");
+    story
+        .redgreen("test")
+        .exits(1)
+        .says("test_a.py could not be loaded")
+        .says("No module named 'nowhere'");
     story.file("test_a.py", "import time\ndef test_hangs():\n    time.sleep(600)\n");
     let hangs = |limit: &u32| {
         let said = story.redgreen(&format!("test --timeout {limit}")).exits(1);
-        said.stdout.contains("hung    test_a.py::test_hangs") && said.stdout.contains("timed out, 1 failed")
+        said.stdout.contains("hung    test_a.py::test_hangs")
+            && said.stdout.contains("timed out, 1 failed")
     };
     assert!(super::LIMITS.iter().any(hangs), "the test that hangs is never named");
     story.redgreen("test --timeout -1").exits(2);
@@ -97,8 +118,14 @@ fn several_frameworks_give_one_report() {
     story
         .file("pytest.ini", "[pytest]\n")
         .file("test_a.py", "def test_a():\n    pass\n")
-        .file("Cargo.toml", "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n")
-        .file("src/lib.rs", "#[test]\nfn works() {}\n#[test]\nfn fails() { panic!(\"not yet\") }\n");
+        .file(
+            "Cargo.toml",
+            "[package]\nname = \"demo\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n",
+        )
+        .file(
+            "src/lib.rs",
+            "#[test]\nfn works() {}\n#[test]\nfn fails() { panic!(\"not yet\") }\n",
+        );
     let said = story.redgreen("test").exits(1).says("1 failed, 2 passed in ").says("not yet");
     said.says("redgreen test demo::fails");
     story.redgreen("test demo::works test_a.py").exits(0).says("2 passed in ");
@@ -110,7 +137,7 @@ fn a_command_of_the_settings_is_what_runs() {
     let story = story();
     story.file("redgreen.toml", "[test]\ncommand = \"test -f ready\"\n");
     story.redgreen("test").exits(1).says("exit code only: test -f ready").says("1 failed in ");
-    story.redgreen("test --list").exits(4).says("command named no tests");
+    story.redgreen("test --list").exits(4).says("command lists no tests");
     story.file("ready", "");
     story.redgreen("test").exits(0).says("1 passed in ");
 }

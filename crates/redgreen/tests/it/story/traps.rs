@@ -1,5 +1,6 @@
-//! Code under test, and agents, that put links and pipes where redgreen, which no fence holds, reads and writes next: in its temporary
-//! folder, and in place of its report. Nothing of the user's changes, and nobody waits for ever.
+//! Code under test, and agents, that put links and pipes where redgreen, which no fence holds,
+//! reads and writes next: in its temporary folder, and in place of its report. Nothing of the
+//! user's changes, and nobody waits for ever.
 
 use std::fs;
 
@@ -12,8 +13,9 @@ const MEMORY_KIB_MAX: u64 = 4_000_000;
 /// Ended by `timeout`.
 const TIMED_OUT: i32 = 124;
 
-/// Puts one trap under every name that redgreen uses in the room's temporary folder, and in place of every file in the
-/// folder of reports. It runs whenever the code is loaded, and once more when the process ends.
+/// Puts one trap under every name that redgreen uses in the room's temporary folder, and in place
+/// of every file in the folder of reports. It runs whenever the code is loaded, and once more when
+/// the process ends.
 const TRAPS: &str = r#"
 import atexit
 import os
@@ -43,13 +45,12 @@ atexit.register(_set_traps)
 "#;
 
 /// Names of files in the room's temporary folder and in the folder of reports.
-const NAMES: &str =
-    r#"["calls", "__main__.py", "main.mjs", "program", "services.log", "coverage.json", "stream.jsonl"]"#;
+const NAMES: &str = r#"["calls", "__main__.py", "main.mjs", "program", "services.log", "coverage.json", "stream.jsonl"]"#;
 
 /// Judges a GREEN whose code sets traps. `set` is Python: a function that puts one at a path.
 #[track_caller]
 fn survives(set: impl Fn(&Story) -> String) {
-    let story = Story::new();
+    let story = Story::pytest();
     let mine = story.place("home/mine.txt");
     fs::write(&mine, "mine\n").unwrap();
     story.file("calc.py", "def add(a, b):\n    return 0\n");
@@ -72,10 +73,11 @@ fn survives(set: impl Fn(&Story) -> String) {
     assert_eq!(story.belongings(), belongings, "{said:?}");
 }
 
-/// Links, pipes, repositories and a file without an end in the worktree, left there by an agent's program.
+/// Links, pipes, repositories and a file without an end in the worktree, left there by an agent's
+/// program.
 #[test]
 fn what_an_agent_leaves_in_the_worktree_is_survived() {
-    let story = Story::new();
+    let story = Story::pytest();
     let (mine, ran) = (story.place("home/mine.txt"), story.place("ran"));
     fs::write(&mine, "mine\n").unwrap();
     let script = format!(
@@ -91,11 +93,17 @@ fn what_an_agent_leaves_in_the_worktree_is_survived() {
     );
     story.script("agent.sh", &script);
     let own = format!("[agent.custom.own]\ncommand = [\"sh\", {:?}]\n", story.place("agent.sh"));
-    story.file("redgreen.toml", &format!("backoff = 0.0\nmax-retries = 0\n[agent]\nname = \"own\"\n{own}"));
+    story.file(
+        "redgreen.toml",
+        &format!("backoff = 0.0\nmax-retries = 0\n[agent]\nname = \"own\"\n{own}"),
+    );
     story.commit("an agent");
     let belongings = story.belongings();
     let mut command = story.command("timeout");
-    command.args(["--signal=KILL", SECONDS_MAX]).arg(env!("CARGO_BIN_EXE_redgreen")).args(["run", "an adder"]);
+    command
+        .args(["--signal=KILL", SECONDS_MAX])
+        .arg(env!("CARGO_BIN_EXE_redgreen"))
+        .args(["run", "an adder"]);
     let said = Said::of("run", &command.output().unwrap());
     assert_eq!(said.code, Some(1), "{said:?}");
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine\n", "{said:?}");
@@ -106,7 +114,10 @@ fn what_an_agent_leaves_in_the_worktree_is_survived() {
 #[test]
 fn a_link_to_a_file_of_the_users_is_not_followed() {
     survives(|story| {
-        format!("lambda path: os.symlink({:?}, path)", story.place("home/mine.txt").display().to_string())
+        format!(
+            "lambda path: os.symlink({:?}, path)",
+            story.place("home/mine.txt").display().to_string()
+        )
     });
 }
 

@@ -1,23 +1,30 @@
-//! `redgreen undo`: the last merge is taken back where that loses nothing; otherwise it says what to type.
+//! `redgreen undo`: the last merge is taken back where that loses nothing; otherwise it says what
+//! to type.
 
 use std::fs;
+use std::sync::OnceLock;
 
 use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED, turn};
 
 const SIGKILL: i32 = 9;
 
-/// A run that is merged, in a project with a file that the run changes and one that it leaves alone.
+/// A run that is merged, in a project with a file that the run changes and one that it leaves
+/// alone.
 fn merged() -> Story {
-    let story = Story::new();
-    story.file("calc.py", "# nothing yet\n").file("mine.py", "VALUE = 1\n").file("old.py", "OLD = 1\n");
-    story.commit("shared code");
-    let tidy = turn("refactor", r#"{ delete = "old.py" }"#);
-    story.script("kata.toml", &[PLAN, RED, GREEN, &tidy, DONE].concat());
-    story.redgreen("run --script @kata.toml an adder").exits(3);
-    story.redgreen("approve").exits(0).says("redgreen undo");
-    assert!(!story.root.join("old.py").exists());
-    story
+    static MERGED: OnceLock<Story> = OnceLock::new();
+    Story::copy_of(&MERGED, |story| {
+        story
+            .file("calc.py", "# nothing yet\n")
+            .file("mine.py", "VALUE = 1\n")
+            .file("old.py", "OLD = 1\n");
+        story.commit("shared code");
+        let tidy = turn("refactor", r#"{ delete = "old.py" }"#);
+        story.script("kata.toml", &[PLAN, RED, GREEN, &tidy, DONE].concat());
+        story.redgreen("run --script @kata.toml an adder").exits(3);
+        story.redgreen("approve").exits(0).says("redgreen undo");
+        assert!(!story.root.join("old.py").exists());
+    })
 }
 
 #[test]
@@ -25,35 +32,40 @@ fn fault_16_undo_takes_the_last_approve_back_and_keeps_every_change_of_yours() {
     let story = merged();
     let merge = story.git("rev-parse main");
     story.file("mine.py", "VALUE = 2\n").file("untracked.txt", "mine\n");
-    story.redgreen("undo").exits(0).says("undone: main is as it was").says("redgreen approve");
+    story.redgreen("undo").exits(0).says("undone: main is restored").says("redgreen approve");
     assert_eq!(story.git("rev-parse main"), story.git(&format!("rev-parse {merge}^1")));
     assert_eq!(fs::read_to_string(story.root.join("calc.py")).unwrap(), "# nothing yet\n");
     assert_eq!(fs::read_to_string(story.root.join("mine.py")).unwrap(), "VALUE = 2\n");
     assert!(story.root.join("untracked.txt").exists() && story.root.join("old.py").exists());
     assert_eq!(story.git("status --porcelain"), " M mine.py\n?? untracked.txt");
-    story.redgreen("salvage").exits(0).says("a merge that was taken back");
+    story.redgreen("salvage").exits(0).says("an undone merge");
     // The run waits again, and all of it is there.
     story.redgreen("status").exits(0).says("waiting for a human").says("redgreen approve");
     story.redgreen("why").exits(0).says("waiting for a human");
     story.branch();
     story.redgreen("approve").exits(0).says("merged");
-    assert_eq!(story.git("rev-parse main^2"), story.git(&format!("rev-parse {merge}^2")), "the same work");
+    assert_eq!(
+        story.git("rev-parse main^2"),
+        story.git(&format!("rev-parse {merge}^2")),
+        "the same work"
+    );
     story.redgreen("undo").exits(0);
     story.redgreen("abort").exits(0);
-    story.redgreen("undo").exits(2).says("no run of this repository is merged");
+    story.redgreen("undo").exits(2).says("this repository has no merged run");
 }
 
 #[test]
 fn fault_16_undo_takes_a_squash_back_too() {
-    let story = Story::new();
+    let story = Story::waiting();
     let before = story.git("rev-parse main");
-    story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
-    story.redgreen("run --script @kata.toml an adder").exits(3);
     story.redgreen("approve --squash").exits(0).says("redgreen undo");
     assert_eq!(story.git("rev-parse main^"), before);
-    story.redgreen("salvage").exits(0).says("the commits that `approve --squash` made one commit of");
-    story.redgreen("undo").exits(0).says("undone: main is as it was");
-    assert_eq!((story.git("rev-parse main"), story.git("status --porcelain")), (before.clone(), String::new()));
+    story.redgreen("salvage").exits(0).says("the commits that `approve --squash` squashed");
+    story.redgreen("undo").exits(0).says("undone: main is restored");
+    assert_eq!(
+        (story.git("rev-parse main"), story.git("status --porcelain")),
+        (before.clone(), String::new())
+    );
     assert!(!story.root.join("calc.py").exists());
     story.redgreen("status").exits(0).says("waiting for a human");
     // However it was merged first, it can be merged otherwise now.
@@ -72,7 +84,7 @@ fn fault_16_undo_does_nothing_where_it_is_not_safe() {
 
     story.file("calc.py", "# changed by me\n");
     let before = story.belongings_but_times();
-    story.redgreen("undo").exits(1).says("git does not reset over changes of yours").says("calc.py");
+    story.redgreen("undo").exits(1).says("git refuses to overwrite your changes").says("calc.py");
     assert_eq!(story.belongings_but_times(), before);
     story.git("checkout -q calc.py");
 
@@ -86,17 +98,25 @@ fn fault_16_undo_does_nothing_where_it_is_not_safe() {
     fs::write(story.root.join(".git/info/exclude"), "old.py\n").unwrap();
     story.file("old.py", "ignored, and mine\n");
     let before = story.belongings_but_times();
-    story.redgreen("undo").exits(1).says("stand where files of the branch come back").says("old.py");
+    story
+        .redgreen("undo")
+        .exits(1)
+        .says("your files are in the way of files to restore")
+        .says("old.py");
     assert_eq!(story.belongings_but_times(), before);
     fs::remove_file(story.root.join("old.py")).unwrap();
     story.redgreen("status").exits(0).says("merged into main");
-    assert_eq!(story.git("for-each-ref refs/heads/redgreen refs/redgreen"), "", "nothing is left of the tries");
+    assert_eq!(
+        story.git("for-each-ref refs/heads/redgreen refs/redgreen"),
+        "",
+        "nothing is left of the tries"
+    );
 
     let remote = story.place("remote.git").display().to_string();
     story.git(&format!("init -q --bare {remote}"));
     story.git(&format!("remote add origin {remote}"));
     story.git("push -q -u origin main");
-    story.redgreen("undo").exits(1).says("it is pushed, and others may have it: origin/main").says(&revert);
+    story.redgreen("undo").exits(1).says("it is already pushed: origin/main").says(&revert);
     story.git("update-ref -d refs/remotes/origin/main");
 
     story.file("more.py", "");
@@ -153,7 +173,11 @@ fn fault_16_undo_goes_on_from_a_checkout_that_git_left_half_way() {
             _ => drop(story.git(&format!("read-tree -u -m {merge} {merge}^1"))),
         }
         story.redgreen("undo").exits(0);
-        assert_eq!(story.git("rev-parse main"), story.git(&format!("rev-parse {merge}^1")), "{half}");
+        assert_eq!(
+            story.git("rev-parse main"),
+            story.git(&format!("rev-parse {merge}^1")),
+            "{half}"
+        );
         assert_eq!(story.git("status --porcelain"), "", "{half}");
     }
 }

@@ -1,4 +1,5 @@
-//! Tests that do not want to end: at the time limit everything they started is gone, and little memory was needed.
+//! Tests that do not want to end: at the time limit everything they started is gone, and little
+//! memory was needed.
 
 use std::fs;
 use std::thread;
@@ -6,21 +7,25 @@ use std::time::{Duration, Instant};
 
 use super::{Said, Story};
 
-/// Seconds for a run. On a busy machine pytest may not have come to the test after the first of these.
+/// Seconds for a run. On a busy machine pytest may not have come to the test after the first of
+/// these.
 const LIMITS: [u64; 3] = [5, 25, 125];
 /// From the limit until redgreen has told of it: two graces, and a busy machine.
 const STOPPED_MAX: Duration = Duration::from_secs(20);
-/// What redgreen may take while a test prints for as long as it lives. It keeps 64 MiB of each stream.
+/// What redgreen may take while a test prints for as long as it lives. It keeps 64 MiB of each
+/// stream.
 const MEMORY_BYTES_MAX: u64 = 256 << 20;
 
-/// Starts what it is given and says how it ended and the most memory that it, or a program it waited for, ever held.
+/// Starts what it is given and says how it ended and the most memory that it, or a program it
+/// waited for, ever held.
 pub(super) const MEASURE: &str = "import os, subprocess, sys\n\
     child = subprocess.Popen(sys.argv[2:])\n\
     _, status, used = os.wait4(child.pid, 0)\n\
     open(sys.argv[1], 'w').write(str(used.ru_maxrss << 10))\n\
     sys.exit(os.waitstatus_to_exitcode(status))\n";
 
-/// Runs one test with this body, which calls `note(pid)` for every process that has to be gone at the limit.
+/// Runs one test with this body, which calls `note(pid)` for every process that has to be gone at
+/// the limit.
 #[track_caller]
 fn is_stopped(body: &str) {
     let story = Story::bare_folder();
@@ -39,15 +44,28 @@ fn is_stopped(body: &str) {
         let started = Instant::now();
         let line = format!("--json test --timeout {limit}");
         let mut command = story.command("python");
-        command.args(["-c", MEASURE]).arg(story.place("memory")).arg(env!("CARGO_BIN_EXE_redgreen"));
+        command
+            .args(["-c", MEASURE])
+            .arg(story.place("memory"))
+            .arg(env!("CARGO_BIN_EXE_redgreen"));
         let said = Said::of(&line, &command.args(line.split(' ')).output().unwrap()).exits(1);
-        assert!(started.elapsed() < Duration::from_secs(limit) + STOPPED_MAX, "{:?}", started.elapsed());
+        assert!(
+            started.elapsed() < Duration::from_secs(limit) + STOPPED_MAX,
+            "{:?}",
+            started.elapsed()
+        );
         let Ok(noted) = fs::read_to_string(&pids) else { continue };
         noted.lines().for_each(is_gone);
         let answer = said.json();
-        assert_eq!((&answer["outcome"], &answer["report"]["exit"]), (&"timed-out".into(), &"timed-out".into()));
+        assert_eq!(
+            (&answer["outcome"], &answer["report"]["exit"]),
+            (&"timed-out".into(), &"timed-out".into())
+        );
         let test = &answer["report"]["tests"][0];
-        assert_eq!((&test["id"], &test["status"]), (&"test_a.py::test_unruly".into(), &"timed-out".into()));
+        assert_eq!(
+            (&test["id"], &test["status"]),
+            (&"test_a.py::test_unruly".into(), &"timed-out".into())
+        );
         let memory: u64 = fs::read_to_string(story.place("memory")).unwrap().parse().unwrap();
 
         assert!(memory < MEMORY_BYTES_MAX, "{memory} bytes");

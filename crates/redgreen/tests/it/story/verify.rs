@@ -1,5 +1,5 @@
-//! `redgreen verify` on ranges of every shape that people and forges make: what is proven, what is refuted, and what cannot
-//! be found out.
+//! `redgreen verify` on ranges of every shape that people and forges make: what is proven, what is
+//! refuted, and what cannot be found out.
 
 use std::fs;
 
@@ -10,7 +10,8 @@ use crate::runner::is_installed;
 use crate::skip::skipped;
 
 const OLD: &str = "def double(n):\n    return 2 * n\n";
-const OLD_TEST: &str = "from old import double\n\n\ndef test_doubles():\n    assert double(2) == 4\n";
+const OLD_TEST: &str =
+    "from old import double\n\n\ndef test_doubles():\n    assert double(2) == 4\n";
 const CODE: &str = "def to_roman(n):\n    out = \"\"\n    for value, sign in [(10, \"X\"), (9, \"IX\"), (5, \"V\"), \
                     (4, \"IV\"), (1, \"I\")]:\n        while n >= value:\n            out += sign\n            \
                     n -= value\n    return out\n";
@@ -19,8 +20,12 @@ const TEST: &str = "from roman import to_roman\n\n\ndef test_one():\n    assert 
 
 /// A project with a function and its test on `main`, and the branch `topic` checked out.
 fn project() -> Story {
-    let story = Story::new();
-    story.file("old.py", OLD).file("tests/test_old.py", OLD_TEST).file("conftest.py", "").commit("base");
+    let story = Story::pytest();
+    story
+        .file("old.py", OLD)
+        .file("tests/test_old.py", OLD_TEST)
+        .file("conftest.py", "")
+        .commit("base");
     story.git("checkout -q -b topic");
     story
 }
@@ -52,7 +57,9 @@ fn codes(json: &Value) -> Vec<String> {
 /// The classes of the tests, by the last part of their names.
 fn classes(json: &Value) -> Vec<String> {
     let tests = json["tests"].as_array().unwrap().iter();
-    let name = |test: &Value| test["id"].as_str().unwrap().rsplit("::").next().unwrap_or_default().to_owned();
+    let name = |test: &Value| {
+        test["id"].as_str().unwrap().rsplit("::").next().unwrap_or_default().to_owned()
+    };
     tests.map(|test| format!("{} {}", name(test), test["class"].as_str().unwrap())).collect()
 }
 
@@ -96,8 +103,13 @@ fn test_and_code_in_one_commit_are_proven() {
 #[test]
 fn a_change_of_behaviour_is_proven_by_the_test_that_fails_without_it() {
     let story = project();
-    let test = OLD_TEST.replace("== 4", "== 4\n    assert double(\"a\") == \"aa\"\n    assert double(None) is None");
-    story.file("old.py", "def double(n):\n    return None if n is None else 2 * n\n").file("tests/test_old.py", &test);
+    let test = OLD_TEST.replace(
+        "== 4",
+        "== 4\n    assert double(\"a\") == \"aa\"\n    assert double(None) is None",
+    );
+    story
+        .file("old.py", "def double(n):\n    return None if n is None else 2 * n\n")
+        .file("tests/test_old.py", &test);
     story.commit("doubles nothing");
     let json = proven(&story, "main..topic");
     assert_eq!(classes(&json), ["test_doubles proven"]);
@@ -161,22 +173,27 @@ fn code_alone_is_kept_as_the_tests_know_it_or_has_no_test() {
     story.file("old.py", "def double(n):\n    return n + n\n").commit("another way");
     let json = proven(&story, "main..topic");
     assert_eq!(json["code"][0]["standing"], "tested");
-    story.file("old.py", &format!("{OLD}\n\ndef triple(n):\n    return 3 * n\n")).commit("a feature without a test");
+    story
+        .file("old.py", &format!("{OLD}\n\ndef triple(n):\n    return 3 * n\n"))
+        .commit("a feature without a test");
     let (_, json) = verify(&story, "main..topic");
     assert_eq!(json["outcome"], "refuted", "{json:#}");
 }
 
 #[test]
 fn tests_that_nobody_runs_prove_nothing() {
-    let story = Story::new();
+    let story = Story::pytest();
     story.git("checkout -q -b topic");
     story.file("roman.py", CODE).commit("code, and not one test in the project");
-    inconclusive(&story, "main..topic", "no test was run");
+    inconclusive(&story, "main..topic", "no test ran");
     let story = project();
     let test = "def helper():\n    def test_inner():\n        assert False\n\n\nif False:\n\n    def test_never():\n        assert False\n";
     story.file("tests/test_never.py", test).commit("a test that is never defined");
     let (_, json) = verify(&story, "main..topic");
-    assert!(json["notVerified"].to_string().contains("test_never was changed, and was not seen to run"), "{json:#}");
+    assert!(
+        json["notVerified"].to_string().contains("test_never changed, but did not run"),
+        "{json:#}"
+    );
 }
 
 #[test]
@@ -197,12 +214,17 @@ fn a_regression_a_weaker_test_and_a_skipped_one_are_refuted() {
     story.file("old.py", "def double(n):\n    return 3 * n\n").commit("breaks the old one");
     refuted(&story, "main..topic", "green.regression");
     story.file("old.py", OLD);
-    story.file("tests/test_old.py", &OLD_TEST.replace("def test", "import pytest\n\n\n@pytest.mark.skip\ndef test"));
+    story.file(
+        "tests/test_old.py",
+        &OLD_TEST.replace("def test", "import pytest\n\n\n@pytest.mark.skip\ndef test"),
+    );
     story.commit("skips the old one");
     let (_, json) = verify(&story, "main..topic");
     assert_eq!(json["outcome"], "refuted", "{json:#}");
     story.git("checkout -q -B weaker main");
-    story.file("tests/test_old.py", &OLD_TEST.replace("== 4", "is not None")).commit("asks for less");
+    story
+        .file("tests/test_old.py", &OLD_TEST.replace("== 4", "is not None"))
+        .commit("asks for less");
     let (_, json) = verify(&story, "main..weaker");
     assert_eq!(json["outcome"], "refuted", "{json:#}");
 }
@@ -210,13 +232,17 @@ fn a_regression_a_weaker_test_and_a_skipped_one_are_refuted() {
 #[test]
 fn an_old_test_that_asks_for_less_beside_a_feature_is_refuted_unless_it_is_obsolete() {
     let story = feature();
-    story.file("tests/test_old.py", &OLD_TEST.replace("== 4", "is not None")).commit("asks for less");
+    story
+        .file("tests/test_old.py", &OLD_TEST.replace("== 4", "is not None"))
+        .commit("asks for less");
     let (_, json) = verify(&story, "main..topic");
     assert_eq!(json["outcome"], "refuted", "{json:#}");
     assert!(codes(&json)[0].starts_with("refactor.tests_"), "{json:#}");
     // The behaviour changed, and the old test says so.
     let changed = OLD_TEST.replace("assert double(2) == 4", "assert double(2) in (5, 5.0)");
-    story.file("old.py", "def double(n):\n    return 2 * n + 1\n").file("tests/test_old.py", &changed);
+    story
+        .file("old.py", "def double(n):\n    return 2 * n + 1\n")
+        .file("tests/test_old.py", &changed);
     story.commit("doubles and adds one");
     let json = proven(&story, "main..topic");
     assert!(classes(&json).contains(&"test_doubles proven".to_owned()), "{json:#}");
@@ -232,7 +258,9 @@ fn documentation_a_lock_file_and_an_empty_range() {
     let json = proven(&story, "main..topic");
     assert!(json["notVerified"].to_string().contains("poetry.lock"), "{json:#}");
     inconclusive(&story, "topic..topic", "the range is empty");
-    story.file("old.py", &OLD.replace("    return", "    \"\"\"Twice as much.\"\"\"\n    return")).commit("says what");
+    story
+        .file("old.py", &OLD.replace("    return", "    \"\"\"Twice as much.\"\"\"\n    return"))
+        .commit("says what");
     let json = proven(&story, "main..topic");
     assert_eq!(json["code"].as_array().unwrap().len(), 0, "{json:#}");
 }
@@ -273,7 +301,7 @@ fn a_submodule_is_not_looked_into() {
     let own = story.git("rev-parse HEAD");
     story.git(&format!("update-index --add --cacheinfo 160000,{own},vendor/lib"));
     story.git("commit -q -m bump");
-    inconclusive(&story, "main..topic", "vendor/lib is a repository of its own");
+    inconclusive(&story, "main..topic", "vendor/lib is a separate repository");
 }
 
 #[test]
@@ -286,7 +314,7 @@ fn generated_and_binary_files_are_beside_the_point() {
 
 #[test]
 fn a_baseline_that_is_red_and_a_test_that_wavers_are_nobodys_fault() {
-    let story = Story::new();
+    let story = Story::pytest();
     let red = "def test_broken_before():\n    assert 1 == 2\n";
     // Passes every other time.
     let wavers = "import os\nimport tempfile\n\n\ndef test_wavers():\n    path = os.path.join(tempfile.gettempdir(), \"once\")\n    \
@@ -305,22 +333,36 @@ fn several_frameworks_in_one_repository_and_generated_files() {
     if !is_installed("node") {
         return skipped("node is not installed");
     }
-    let story = Story::new();
+    let story = Story::pytest();
     let policy = "backoff = 0.0\n\n[verify]\nevery-place = true\nuntested = [\"*_pb2.py\"]\n";
-    story.file("redgreen.toml", policy).file("old.py", OLD).file("tests/test_old.py", OLD_TEST).file("conftest.py", "");
-    story.file("web/package.json", "{\"type\": \"module\", \"scripts\": {\"test\": \"node --test\"}}\n");
+    story
+        .file("redgreen.toml", policy)
+        .file("old.py", OLD)
+        .file("tests/test_old.py", OLD_TEST)
+        .file("conftest.py", "");
+    story.file(
+        "web/package.json",
+        "{\"type\": \"module\", \"scripts\": {\"test\": \"node --test\"}}\n",
+    );
     let old = "import test from 'node:test';\nimport assert from 'node:assert';\ntest('adds', () => assert.equal(1 + 1, 2));\n";
     story.file("web/old.test.js", old).commit("base");
     story.git("checkout -q -b topic");
-    story.file("roman.py", CODE).file("tests/test_roman.py", TEST).file("roman_pb2.py", "NAMES = {\"a\": 1}\n");
+    story
+        .file("roman.py", CODE)
+        .file("tests/test_roman.py", TEST)
+        .file("roman_pb2.py", "NAMES = {\"a\": 1}\n");
     story.file("web/half.js", "export const half = (n) => n / 2;\n");
     let test = "import test from 'node:test';\nimport assert from 'node:assert';\nimport { half } from './half.js';\n\
                 test('halves', () => assert.equal(half(4), 2));\n";
     story.file("web/half.test.js", test).commit("both sides");
     let json = proven(&story, "main..topic");
     assert_eq!(classes(&json).len(), 3, "{json:#}");
-    let places: Vec<String> =
-        json["code"].as_array().unwrap().iter().map(|one| format!("{} {}", one["file"], one["standing"])).collect();
+    let places: Vec<String> = json["code"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| format!("{} {}", one["file"], one["standing"]))
+        .collect();
     assert!(places.contains(&"\"roman_pb2.py\" \"exempt\"".to_owned()), "{places:?}");
 }
 
@@ -335,7 +377,9 @@ fn a_shallow_clone_says_how_to_get_the_rest() {
     let said = story.redgreen("-C @shallow verify HEAD~1..HEAD --json").exits(3);
     let told = said.json()["reasons"].to_string();
     assert!(
-        told.contains("git says") && told.contains("fetch --unshallow") && told.contains("fetch-depth: 0"),
+        told.contains("git says")
+            && told.contains("fetch --unshallow")
+            && told.contains("fetch-depth: 0"),
         "{told}"
     );
 }
@@ -346,7 +390,7 @@ fn histories_without_a_common_commit_and_names_that_are_none() {
     story.git("checkout -q --orphan alone");
     story.commit("alone");
     inconclusive(&story, "main..alone", "no commit in common");
-    inconclusive(&story, "nowhere..alone", "nowhere is no commit of this repository");
+    inconclusive(&story, "nowhere..alone", "nowhere is not a commit in this repository");
     for line in ["a..b..c", "--shard 3/2", "--pr main..topic", "--commits sometimes"] {
         story.redgreen(&format!("verify {line}")).exits(2);
     }
@@ -363,7 +407,11 @@ fn a_detached_head_a_forks_branch_and_a_base_that_was_forced() {
     story.redgreen("-C @fork verify origin/main..origin/topic --json").exits(0);
     // The target was forced to another history with the same start.
     story.git("checkout -q -B main main~1");
-    story.file("old.py", OLD).file("tests/test_old.py", OLD_TEST).file("conftest.py", "\n").commit("base, again");
+    story
+        .file("old.py", OLD)
+        .file("tests/test_old.py", OLD_TEST)
+        .file("conftest.py", "\n")
+        .commit("base, again");
     let (_, json) = verify(&story, "main..topic");
     assert_eq!(json["outcome"], "proven", "{json:#}");
 }
@@ -376,7 +424,10 @@ fn ci_says_which_commits_it_is_about() {
     story.git("checkout -q --detach main");
     story.git("merge -q --no-ff --no-edit topic");
     let json = proven(&story, "--pr");
-    assert_eq!((json["evidence"]["base"].as_str(), json["evidence"]["head"].as_str()), (Some(&*base), Some(&*head)));
+    assert_eq!(
+        (json["evidence"]["base"].as_str(), json["evidence"]["head"].as_str()),
+        (Some(&*base), Some(&*head))
+    );
     let group = format!(r#"{{"merge_group":{{"base_sha":"{base}","head_sha":"{head}"}}}}"#);
     story.script("event.json", &group);
     let event = story.place("event.json").display().to_string();
@@ -385,21 +436,26 @@ fn ci_says_which_commits_it_is_about() {
     let said = story.redgreen("verify --json").exits(0);
     assert_eq!(said.json()["evidence"]["head"].as_str(), Some(&*head));
     story.git("checkout -q topic");
-    inconclusive(&story, "--pr", "is no merge of two commits");
+    inconclusive(&story, "--pr", "is not a merge of two commits");
 }
 
 #[test]
 fn the_policy_is_that_of_the_base() {
     let story = project();
     story.git("checkout -q main");
-    story.file("redgreen.toml", "backoff = 0.0\n\n[verify]\nevery-place = true\n").commit("a strict policy");
+    story
+        .file("redgreen.toml", "backoff = 0.0\n\n[verify]\nevery-place = true\n")
+        .commit("a strict policy");
     story.git("checkout -q -B topic main");
     let code = format!("{CODE}\n\ndef is_roman(text):\n    return set(text) <= set(\"XVI\")\n");
     story
         .file("roman.py", &CODE.replace("10, \"X\"", "10, \"Y\""))
         .file("tests/test_roman.py", TEST)
         .commit("step one");
-    story.file("roman.py", &code).file("other.py", "def half(n):\n    return n / 2\n").commit("no test for half");
+    story
+        .file("roman.py", &code)
+        .file("other.py", "def half(n):\n    return n / 2\n")
+        .commit("no test for half");
     refuted(&story, "main..topic", "verify.no_test");
     // Loosened in the range itself, it is as it was; and the change is seen.
     let loose = "backoff = 0.0\n\n[verify]\nuntested = [\"*\"]\n\n[test]\ncommand = \"true\"\n";
@@ -417,7 +473,10 @@ fn the_policy_is_that_of_the_base() {
 fn names_beyond_ascii_and_many_commits() {
     let story = project();
     story.file("größe.py", "def größe(n):\n    return n + 1\n");
-    story.file("tests/test_größe.py", "from größe import größe\n\n\ndef test_größe():\n    assert größe(1) == 2\n");
+    story.file(
+        "tests/test_größe.py",
+        "from größe import größe\n\n\ndef test_größe():\n    assert größe(1) == 2\n",
+    );
     story.commit("Größe");
     for number in 0..40 {
         story.file("notes.txt", &format!("{number}\n")).commit("a note");
@@ -432,7 +491,9 @@ fn pairs_of_commits_are_judged_as_red_and_green() {
     story.file("tests/test_roman.py", TEST).commit("test: roman numerals");
     // The range as a whole shows no trace of what GREEN did to the test.
     let lazy = TEST.replace("\"IX\"", "\"IIIIIIIII\"");
-    story.file("roman.py", "def to_roman(n):\n    return n * \"I\"\n").file("tests/test_roman.py", &lazy);
+    story
+        .file("roman.py", "def to_roman(n):\n    return n * \"I\"\n")
+        .file("tests/test_roman.py", &lazy);
     story.commit("feat: roman numerals");
     let json = refuted(&story, "main..topic", "green.tests_changed");
     assert_eq!(json["evidence"]["commits"].as_array().unwrap().len(), 1, "{json:#}");
@@ -465,9 +526,11 @@ fn each_output_is_written_where_it_is_asked_for_and_github_is_told() {
     story.file("tests/test_empty.py", empty).commit("a test that asks for nothing");
     let summary = story.place("step.md").display().to_string();
     let story = story.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", &summary);
-    let files = "--summary @s.md --sarif @s.sarif --junit @s.xml --code-quality @s.json --html @s.html";
+    let files =
+        "--summary @s.md --sarif @s.sarif --junit @s.xml --code-quality @s.json --html @s.html";
     let said = story.redgreen(&format!("verify main..topic {files}")).exits(1);
-    let marks: Vec<&str> = said.stdout.lines().filter(|line| line.starts_with("::error ")).collect();
+    let marks: Vec<&str> =
+        said.stdout.lines().filter(|line| line.starts_with("::error ")).collect();
     assert_eq!(marks.len(), 1, "{}", said.stdout);
     assert!(marks[0].contains("file=tests/test_empty.py,line=4"), "{}", marks[0]);
     let read = |name: &str| fs::read_to_string(story.place(name)).unwrap();
@@ -477,7 +540,10 @@ fn each_output_is_written_where_it_is_asked_for_and_github_is_told() {
     let quality: Value = serde_json::from_str(&read("s.json")).unwrap();
     assert_eq!(quality[0]["location"]["path"], "tests/test_empty.py");
     assert!(read("s.xml").contains("<testsuites") && read("s.html").starts_with("<!doctype html>"));
-    story.redgreen("verify main..topic --sarif @no/such/folder.sarif").exits(2).says("cannot be written");
+    story
+        .redgreen("verify main..topic --sarif @no/such/folder.sarif")
+        .exits(2)
+        .says("cannot write ");
 }
 
 #[test]
@@ -487,18 +553,23 @@ fn a_push_of_what_is_refuted_is_stopped() {
     story.git(&format!("init -q --bare {remote}"));
     story.git(&format!("remote add origin {remote}"));
     story.git("push -q origin main");
-    // Where the repository's own settings would have it, outside of the repository, nothing is written.
+    // Where the repository's own settings would have it, outside of the repository, nothing is
+    // written.
     story.git(&format!("config core.hooksPath {}", story.place("home").display()));
     story.redgreen("init --hook pre-push").exits(4).says("core.hooksPath");
     assert!(!story.place("home/pre-push").exists());
     story.git("config --unset core.hooksPath");
     story.redgreen("init --hook pre-push").exits(0).says("hooks/pre-push");
-    story.redgreen("init --hook pre-push").exits(2).says("stays as it is");
+    story.redgreen("init --hook pre-push").exits(2).says("already exists and was not changed");
     let program = env!("CARGO_BIN_EXE_redgreen");
     let folder = std::path::Path::new(program).parent().unwrap().display().to_string();
     let push = || {
         let mut command = story.command("git");
-        let path = command.get_envs().find(|(name, _)| *name == "PATH").and_then(|(_, value)| value).unwrap();
+        let path = command
+            .get_envs()
+            .find(|(name, _)| *name == "PATH")
+            .and_then(|(_, value)| value)
+            .unwrap();
         let path = format!("{folder}:{}", path.to_string_lossy());
         command.env("PATH", path).args(["push", "-q", "origin", "topic"]).output().unwrap()
     };

@@ -1,5 +1,6 @@
-//! Withheld tests: RED writes more examples than GREEN sees. Answers written out for the visible values are refused, in
-//! whatever form; code that works for other values is accepted, and the examples join the tests.
+//! Withheld tests: RED writes more examples than GREEN sees. Answers written out for the visible
+//! values are refused, in whatever form; code that works for other values is accepted, and the
+//! examples join the tests.
 
 mod tables;
 
@@ -26,7 +27,8 @@ const TEST: &str = "from roman import to_roman\n\n\ndef test_small_numbers():\n 
                     assert to_roman(2) == 'II'\n    assert to_roman(3) == 'III'\n";
 const MORE: &str = "from roman import to_roman\n\n\ndef test_four():\n    assert to_roman(4) == 'IV'\n\n\n\
                     def test_nine():\n    assert to_roman(9) == 'IX'\n";
-const TABLE: &str = "def to_roman(number):\n    return {1: 'I', 2: 'II', 3: 'III'}.get(number, '?')\n";
+const TABLE: &str =
+    "def to_roman(number):\n    return {1: 'I', 2: 'II', 3: 'III'}.get(number, '?')\n";
 const CODE: &str = tables::PYTHON_CODE;
 /// One kill point in this many, unless all are wanted.
 const STRIDE: usize = 3;
@@ -41,7 +43,7 @@ fn green(code: &str) -> String {
 }
 
 fn story(turns: &[&str]) -> Story {
-    let story = Story::new();
+    let story = Story::pytest();
     story.script("kata.toml", &[&["agent = \"kata\"\n", PLAN], turns, &[DONE]].concat().concat());
     story
 }
@@ -68,7 +70,10 @@ fn refused_in_every_way(kata: &Kata, story: &Story) -> Said {
         kata.test.0, kata.code.0
     );
     let withheld = format!(".redgreen/withheld/{}", kata.withheld.0);
-    script += &turn("red", &format!("{}, {}", write(kata.test.0, kata.test.1), write(&withheld, kata.withheld.1)));
+    script += &turn(
+        "red",
+        &format!("{}, {}", write(kata.test.0, kata.test.1), write(&withheld, kata.withheld.1)),
+    );
     assert_eq!(kata.ways.len(), WAYS);
     for (number, (_, files)) in kata.ways.iter().enumerate() {
         // Every other one knows the example that was told before: another one is told then.
@@ -100,17 +105,19 @@ fn verdicts(story: &Story) -> Vec<String> {
     let lines = journal(story);
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let judged = lines.filter(|line| line["event"] == "judged" && line["phase"] == "GREEN");
-    judged.map(|line| line["verdict"]["reasons"][0]["code"].as_str().unwrap_or_default().to_owned()).collect()
+    judged
+        .map(|line| line["verdict"]["reasons"][0]["code"].as_str().unwrap_or_default().to_owned())
+        .collect()
 }
 
 #[test]
 fn answers_written_out_are_refused_in_python() {
-    refused_in_every_way(&tables::PYTHON, &Story::new());
+    refused_in_every_way(&tables::PYTHON, &Story::pytest());
 }
 
 #[test]
 fn answers_written_out_are_refused_in_typescript() {
-    let story = Story::new();
+    let story = Story::pytest();
     story.git("rm -q pytest.ini");
     story.file("package.json", r#"{"type": "module", "scripts": {"test": "vitest run"}}"#);
     story.file(".gitignore", "node_modules\n").commit("vitest");
@@ -120,7 +127,7 @@ fn answers_written_out_are_refused_in_typescript() {
 
 #[test]
 fn answers_written_out_are_refused_in_rust() {
-    let story = Story::new();
+    let story = Story::pytest();
     story.git("rm -q pytest.ini");
     let manifest = "[package]\nname = \"numerals\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
     story.file("Cargo.toml", manifest).file(".gitignore", "target\nCargo.lock\n");
@@ -133,7 +140,7 @@ fn answers_written_out_are_refused_in_go() {
     if !is_installed("go") {
         return;
     }
-    let story = Story::new();
+    let story = Story::pytest();
     story.git("rm -q pytest.ini");
     story.file("go.mod", "module example.com/numerals\n\ngo 1.19\n");
     story.file("roman/doc.go", "// Package roman writes numbers.\npackage roman\n").commit("start");
@@ -142,19 +149,22 @@ fn answers_written_out_are_refused_in_go() {
 
 #[test]
 fn the_implementer_is_told_one_example_and_sees_no_other() {
-    let look =
-        r#"{ shell = 'ls -aR . > "$HOME/seen"; git log -p --all >> "$HOME/seen"; cat tests/*.py >> "$HOME/seen"' }"#;
+    let look = r#"{ shell = 'ls -aR . > "$HOME/seen"; git log -p --all >> "$HOME/seen"; cat tests/*.py >> "$HOME/seen"' }"#;
     let story = story(&[
         &red(),
         &turn("green", &format!("{look}, {}", write("roman.py", TABLE))),
         &listening("green", &format!("{look}, {}", write("roman.py", CODE))),
     ]);
     let before = story.belongings();
-    let said = story.redgreen(RUN).exits(3).says("[green.overfits]").says("2 of 2 withheld tests fail");
-    said.says("2 tests withheld from whoever writes the code");
+    let said =
+        story.redgreen(RUN).exits(3).says("[green.overfits]").says("2 of 2 withheld tests fail");
+    said.says("2 tests withheld from the implementer");
     assert_eq!(story.belongings(), before);
     let told = told(&story, 2);
-    assert!(told.contains("tests/test_more.py::test_four") && told.contains("to_roman(4)"), "{told}");
+    assert!(
+        told.contains("tests/test_more.py::test_four") && told.contains("to_roman(4)"),
+        "{told}"
+    );
     assert!(!told.contains("nine") && !told.contains("IX"), "{told}");
     let seen = fs::read_to_string(story.place("home/seen")).unwrap();
     assert!(seen.contains("test_roman.py") && seen.contains("to_roman(3)"), "{seen}");
@@ -170,8 +180,11 @@ fn the_implementer_is_told_one_example_and_sees_no_other() {
     assert_eq!(note(&story, "feat:")["withheldTests"], 2);
     assert_eq!(note(&story, "feat:")["tests"]["passed"], 3);
     let status = story.redgreen("status --json").json();
-    assert_eq!((&status["runs"][0]["testsWithheld"], &status["runs"][0]["testsJoined"]), (&0.into(), &2.into()));
-    story.redgreen("why").exits(0).says("2 tests of accepted cycles, part of the tests now");
+    assert_eq!(
+        (&status["runs"][0]["testsWithheld"], &status["runs"][0]["testsJoined"]),
+        (&0.into(), &2.into())
+    );
+    story.redgreen("why").exits(0).says("2 tests of accepted cycles, now part of the test suite");
     story.redgreen("report").exits(0).says("Withheld Tests: 2 passed").says("3/3 passed");
     // What is on the branch is judged the same by everybody.
     let green = story.git(&format!("log -1 --format=%H --grep=^feat: {branch}"));
@@ -202,7 +215,10 @@ fn what_cannot_be_withheld_is_dropped_and_told_and_red_is_accepted() {
         (".redgreen/withheld/tests/test_passes.py", passes),
         (".redgreen/withheld/tests/test_roman.py", MORE),
         (".redgreen/withheld/tests/test_broken.py", "def test_four(:\n"),
-        (".redgreen/withheld/conftest.py", "def pytest_collection_modifyitems(items):\n    items.clear()\n"),
+        (
+            ".redgreen/withheld/conftest.py",
+            "def pytest_collection_modifyitems(items):\n    items.clear()\n",
+        ),
         (".redgreen/withheld/helper.py", passes),
     ];
     let more = files.map(|(path, text)| write(path, text)).join(", ");
@@ -211,12 +227,12 @@ fn what_cannot_be_withheld_is_dropped_and_told_and_red_is_accepted() {
     let story = story(&[&red, &green(CODE)]);
     let mut said = story.redgreen(RUN).exits(3);
     for words in [
-        "tests/test_passes.py is not used: tests/test_passes.py::test_nothing passes already",
+        "tests/test_passes.py is not used: tests/test_passes.py::test_nothing already passes",
         "tests/test_broken.py is not used: it does not load",
-        "tests/test_roman.py is a path that the project has already",
+        "tests/test_roman.py already exists in the project",
         "conftest.py is not a test file",
         "helper.py is not a test file",
-        "test_link.py is no text",
+        "test_link.py is not a text file",
     ] {
         said = said.says(words);
     }
@@ -225,11 +241,13 @@ fn what_cannot_be_withheld_is_dropped_and_told_and_red_is_accepted() {
     assert!(note(&story, "test:").get("withheldTests").is_none());
 }
 
-/// A test that is wrong in itself has nobody refused: while the code was missing, nobody could see it.
+/// A test that is wrong in itself has nobody refused: while the code was missing, nobody could see
+/// it.
 #[test]
 fn a_withheld_file_that_asks_for_something_else_is_dropped_and_the_others_join() {
     let wrong = MORE.replace("to_roman", "from_roman");
-    let both = [write(WITHHELD, MORE), write(".redgreen/withheld/tests/test_wrong.py", &wrong)].join(", ");
+    let both =
+        [write(WITHHELD, MORE), write(".redgreen/withheld/tests/test_wrong.py", &wrong)].join(", ");
     let red = turn("red", &format!("{}, {both}", write("tests/test_roman.py", TEST)));
     let story = story(&[&red, &green(CODE)]);
     story.redgreen(RUN).exits(3).says("tests/test_wrong.py is not used: they do not load");
@@ -237,14 +255,19 @@ fn a_withheld_file_that_asks_for_something_else_is_dropped_and_the_others_join()
     assert!(files.contains("tests/test_more.py") && !files.contains("test_wrong"), "{files}");
 }
 
-/// The implementer is told one of their names; a file of its own in the same place does not replace them.
+/// The implementer is told one of their names; a file of its own in the same place does not replace
+/// them.
 #[test]
 fn a_withheld_test_is_not_replaced_by_the_implementer() {
     let own = write("tests/test_more.py", "def test_four():\n    pass\n");
     let taken = turn("green", &format!("{}, {own}", write("roman.py", TABLE)));
-    let given_back = turn("green", &format!("{{ delete = \"tests/test_more.py\" }}, {}", write("roman.py", CODE)));
+    let given_back = turn(
+        "green",
+        &format!("{{ delete = \"tests/test_more.py\" }}, {}", write("roman.py", CODE)),
+    );
     let story = story(&[&red(), &taken, &given_back]);
-    let said = story.redgreen(RUN).exits(3).says("tests/test_more.py is the path of a test that is withheld");
+    let said =
+        story.redgreen(RUN).exits(3).says("tests/test_more.py is reserved for a withheld test");
     said.says("[green.tests_changed]").says("2 tests passed that the implementer did not see");
     assert_eq!(story.git(&format!("show {}:tests/test_more.py", story.branch())), MORE.trim_end());
 }
@@ -252,13 +275,25 @@ fn a_withheld_test_is_not_replaced_by_the_implementer() {
 #[test]
 fn red_finds_its_withheld_tests_again_when_it_is_asked_again() {
     let passes = "def test_small_numbers():\n    assert True\n";
-    let first = turn("red", &format!("{}, {}", write("tests/test_roman.py", passes), write(WITHHELD, MORE)));
-    let again =
-        turn("red", &format!("{{ shell = 'cp {WITHHELD} \"$HOME/found\"' }}, {}", write("tests/test_roman.py", TEST)));
+    let first = turn(
+        "red",
+        &format!("{}, {}", write("tests/test_roman.py", passes), write(WITHHELD, MORE)),
+    );
+    let again = turn(
+        "red",
+        &format!(
+            "{{ shell = 'cp {WITHHELD} \"$HOME/found\"' }}, {}",
+            write("tests/test_roman.py", TEST)
+        ),
+    );
     let story = story(&[&first, &again, &green(CODE)]);
     story.redgreen(RUN).exits(3).says("[red.passes]");
     assert_eq!(fs::read_to_string(story.place("home/found")).unwrap(), MORE);
-    assert!(story.git(&format!("ls-tree -r --name-only {}", story.branch())).contains("tests/test_more.py"));
+    assert!(
+        story
+            .git(&format!("ls-tree -r --name-only {}", story.branch()))
+            .contains("tests/test_more.py")
+    );
 }
 
 #[test]
@@ -288,8 +323,13 @@ fn a_run_that_is_taken_over_elsewhere_goes_on_without_them() {
     there.git("config user.email grace@example.com");
     there.git("fetch -q origin refs/notes/tdd-handoffs:refs/notes/tdd-handoffs");
     there.script("rest.toml", &[&green(TABLE), DONE].concat());
-    there.redgreen("resume --script @rest.toml").exits(3).says("2 withheld tests stayed where the run began");
-    assert!(!there.git(&format!("ls-tree -r --name-only {}", there.branch())).contains("test_more"));
+    there
+        .redgreen("resume --script @rest.toml")
+        .exits(3)
+        .says("2 withheld tests are on the machine that started the run");
+    assert!(
+        !there.git(&format!("ls-tree -r --name-only {}", there.branch())).contains("test_more")
+    );
 }
 
 /// Killed before or after any effect from RED to the commit of GREEN, the run comes to the same.
@@ -310,7 +350,8 @@ fn killed_between_any_two_steps_nothing_is_lost_or_done_twice() {
         story.redgreen("resume").exits(3);
         assert_eq!(story.work(), work, "{point} {:?}", effects.get(effect - 1));
         let salvages = story.salvages();
-        let asked = effects.get(effect - 1).is_some_and(|intent| intent == "ask") && moment == "after";
+        let asked =
+            effects.get(effect - 1).is_some_and(|intent| intent == "ask") && moment == "after";
         assert!(asked || salvages == undisturbed.salvages(), "{point}: {salvages:?}");
     }
 }
@@ -321,8 +362,15 @@ fn the_tests_join_the_files_of_a_person() {
     let story = story(&[&red()]);
     let script = story.place("kata.toml").display().to_string();
     let story = story.env("REDGREEN_SCRIPT", &script);
-    story.file("redgreen.toml", "[agent]\non-save = true\n[agents]\ngreen = \"human\"\n").commit("settings");
-    let run = story.prepare("run \"roman numerals\"").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    story
+        .file("redgreen.toml", "[agent]\non-save = true\n[agents]\ngreen = \"human\"\n")
+        .commit("settings");
+    let run = story
+        .prepare("run \"roman numerals\"")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let worktree = await_worktree(&story);
     fs::write(worktree.join("roman.py"), CODE).unwrap();
     let output = run.wait_with_output().unwrap();
@@ -353,7 +401,9 @@ fn await_worktree(story: &Story) -> PathBuf {
             continue;
         }
         let listed = story.git("worktree list --porcelain");
-        if let Some(place) = listed.lines().filter_map(|line| line.strip_prefix("worktree ")).nth(1).map(Path::new) {
+        if let Some(place) =
+            listed.lines().filter_map(|line| line.strip_prefix("worktree ")).nth(1).map(Path::new)
+        {
             return place.to_owned();
         }
     }

@@ -1,5 +1,6 @@
-//! Projects of several packages that import each other through links in `node_modules`, as npm, pnpm and yarn lay them
-//! out: what is tested is the code of the tree that is judged, and an agent can run its tests where it works.
+//! Projects of several packages that import each other through links in `node_modules`, as npm,
+//! pnpm and yarn lay them out: what is tested is the code of the tree that is judged, and an agent
+//! can run its tests where it works.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +12,8 @@ use crate::skip::skipped;
 const TWO: &str = "import { expect, test } from 'vitest'\nimport { two } from '@acme/util'\n\n\
                    test('two', () => { expect(two()).toBe(2) })\n";
 
-/// Has somebody work behind a fence who first looks whether vitest runs here, and keeps what it says.
+/// Has somebody work behind a fence who first looks whether vitest runs here, and keeps what it
+/// says.
 const AGENT: &str = r#"
 import json, os, pathlib, subprocess, sys
 phase = sys.stdin.read().split("test-driven development: ")[1].split(".")[0]
@@ -40,14 +42,23 @@ fn workspaces() -> Option<Story> {
         skipped("vitest is not installed by scripts/test");
         return None;
     }
-    let story = Story::new();
+    let story = Story::pytest();
     let one = "import { expect, test } from 'vitest'\nimport { one } from '@acme/util'\n\n\
                test('one', () => { expect(one()).toBe(1) })\n";
     story.file(".gitignore", "node_modules/\n");
-    story.file("package.json", r#"{"private": true, "type": "module", "workspaces": ["packages/*"]}"#);
+    story.file(
+        "package.json",
+        r#"{"private": true, "type": "module", "workspaces": ["packages/*"]}"#,
+    );
     // A configuration that has to be compiled is compiled into node_modules.
-    story.file("vitest.config.ts", "import { defineConfig } from 'vitest/config'\nexport default defineConfig({})\n");
-    story.file("packages/util/package.json", r#"{"name": "@acme/util", "type": "module", "exports": "./index.ts"}"#);
+    story.file(
+        "vitest.config.ts",
+        "import { defineConfig } from 'vitest/config'\nexport default defineConfig({})\n",
+    );
+    story.file(
+        "packages/util/package.json",
+        r#"{"name": "@acme/util", "type": "module", "exports": "./index.ts"}"#,
+    );
     story.file("packages/util/index.ts", "export const one = () => 1\n");
     story.file("packages/app/package.json", r#"{"name": "@acme/app", "type": "module"}"#);
     story.file("packages/app/one.test.ts", one);
@@ -67,10 +78,16 @@ fn workspaces() -> Option<Story> {
 fn the_code_of_another_package_is_that_of_the_tree() {
     let Some(story) = workspaces() else { return };
     story.file("packages/app/two.test.ts", TWO).commit("red");
-    story.file("packages/util/index.ts", "export const one = () => 1\nexport const two = () => 2\n").commit("green");
-    story.file("packages/util/index.ts", "export const one = () => 3\nexport const two = () => 2\n").commit("breaks");
+    story
+        .file("packages/util/index.ts", "export const one = () => 1\nexport const two = () => 2\n")
+        .commit("green");
+    story
+        .file("packages/util/index.ts", "export const one = () => 3\nexport const two = () => 2\n")
+        .commit("breaks");
     let judge = |phase, base, head| {
-        story.redgreen(&format!("judge {phase} --base {base} --head {head} --brief \"two() of @acme/util is 2\""))
+        story.redgreen(&format!(
+            "judge {phase} --base {base} --head {head} --brief \"two() of @acme/util is 2\""
+        ))
     };
     judge("red", "HEAD~3", "HEAD~2").exits(0);
     judge("green", "HEAD~2", "HEAD~1").exits(0);
@@ -80,9 +97,11 @@ fn the_code_of_another_package_is_that_of_the_tree() {
 #[test]
 fn an_agent_behind_a_fence_runs_its_tests_in_the_worktree() {
     let Some(story) = workspaces() else { return };
-    // The packages are those of scripts/test, which may lie where a fence shows only what PATH names.
+    // The packages are those of scripts/test, which may lie where a fence shows only what PATH
+    // names.
     let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
-    let path = format!("{}:{}", node_modules().join(".bin").display(), String::from_utf8(path).unwrap());
+    let path =
+        format!("{}:{}", node_modules().join(".bin").display(), String::from_utf8(path).unwrap());
     let story = story.env("PATH", &path);
     fs::create_dir_all(story.place("home/.fake")).unwrap();
     let agent = story.place("home/agent.py");
@@ -97,7 +116,9 @@ fn an_agent_behind_a_fence_runs_its_tests_in_the_worktree() {
     let said = story.redgreen("run \"two() of @acme/util is 2\"").exits(3);
     assert!(!said.stderr.contains("refused"), "{}", said.stderr);
     assert_eq!(story.belongings(), before);
-    for (phase, passed) in [("RED", "1 passed"), ("GREEN", "1 failed | 1 passed"), ("REFACTOR", "2 passed")] {
+    for (phase, passed) in
+        [("RED", "1 passed"), ("GREEN", "1 failed | 1 passed"), ("REFACTOR", "2 passed")]
+    {
         let told = fs::read_to_string(story.place("home/.fake").join(phase)).unwrap();
         assert!(told.contains(passed), "{phase}: {told}");
     }

@@ -1,6 +1,7 @@
 //! Rust text with comments and the insides of literals blanked, so that rules look at code alone.
 
-/// The same text, character for character and line for line, with everything that is not code turned into spaces.
+/// The same text, character for character and line for line, with everything that is not code
+/// turned into spaces.
 pub(super) fn only(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let mut code = String::with_capacity(text.len());
@@ -29,7 +30,9 @@ fn skip(letters: &[char], at: usize) -> usize {
         ['"', ..] => at + string(rest),
         ['r', '"' | '#', ..] if !in_word => at + raw_string(rest, 1),
         ['b' | 'c', 'r', '"' | '#', ..] if !in_word => at + raw_string(rest, 2),
-        ['\'', '\\', _, tail @ ..] => at + 4 + tail.iter().take_while(|letter| **letter != '\'').count(),
+        ['\'', '\\', _, tail @ ..] => {
+            at + 4 + tail.iter().take_while(|letter| **letter != '\'').count()
+        }
         // Anything else after a quote is a lifetime.
         ['\'', _, '\'', ..] => at + 3,
         _ => at,

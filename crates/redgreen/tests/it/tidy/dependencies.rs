@@ -1,5 +1,6 @@
-//! What is linked into the program: where it comes from, and under which licence. `cargo deny` knows more (advisories above
-//! all) and is not installed everywhere; this holds wherever the tests run.
+//! What is linked into the program: where it comes from, and under which licence. `cargo deny`
+//! knows more (advisories above all) and is not installed everywhere; this holds wherever the tests
+//! run.
 
 use redgreen::process::{Limits, Program, Stop};
 
@@ -16,8 +17,8 @@ fn allowed() -> Vec<String> {
     licences.iter().map(|licence| licence.as_str().unwrap().to_owned()).collect()
 }
 
-/// Whether an SPDX expression can be met with these licences. `A OR B AND C` is read as `(A OR B) AND C`, which asks for
-/// more than it has to.
+/// Whether an SPDX expression can be met with these licences. `A OR B AND C` is read as
+/// `(A OR B) AND C`, which asks for more than it has to.
 fn is_met(expression: &str, allowed: &[String]) -> bool {
     let plain = expression.replace(['(', ')'], "").replace('/', " OR ");
     let is_allowed = |licence: &str| allowed.iter().any(|known| known == licence.trim());
@@ -26,16 +27,23 @@ fn is_met(expression: &str, allowed: &[String]) -> bool {
 
 fn unlicensed(metadata: &serde_json::Value, allowed: &[String]) -> Vec<String> {
     let packages = metadata["packages"].as_array().unwrap();
-    let text = |package: &serde_json::Value, key: &str| package[key].as_str().unwrap_or("none").to_owned();
+    let text =
+        |package: &serde_json::Value, key: &str| package[key].as_str().unwrap_or("none").to_owned();
     let is_bad = |package: &&serde_json::Value| !is_met(&text(package, "license"), allowed);
-    let words = |package| format!("{} is under {}: see deny.toml", text(package, "name"), text(package, "license"));
+    let words = |package| {
+        format!("{} is under {}: see deny.toml", text(package, "name"), text(package, "license"))
+    };
     packages.iter().filter(is_bad).map(words).collect()
 }
 
 /// Packages of a lock file that come from elsewhere. Our own have no source.
 fn strange(lock: &str) -> Vec<String> {
     let sources = lock.lines().filter_map(|line| line.strip_prefix("source = "));
-    sources.map(|source| source.trim_matches('"')).filter(|source| *source != CRATES_IO).map(str::to_owned).collect()
+    sources
+        .map(|source| source.trim_matches('"'))
+        .filter(|source| *source != CRATES_IO)
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
@@ -51,9 +59,14 @@ fn packages_come_from_crates_io() {
 
 #[test]
 fn licences_are_allowed() {
-    let program = Program::new("cargo").args(["metadata", "--format-version", "1", "--locked", "--offline"]);
+    let program =
+        Program::new("cargo").args(["metadata", "--format-version", "1", "--locked", "--offline"]);
     let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let output = program.args(["--filter-platform", &host]).cwd(root()).output(METADATA, &Stop::default()).unwrap();
+    let output = program
+        .args(["--filter-platform", &host])
+        .cwd(root())
+        .output(METADATA, &Stop::default())
+        .unwrap();
     assert!(output.success() && !output.cut, "{}", output.stderr_text());
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(metadata["packages"].as_array().unwrap().len() > 100);
@@ -74,6 +87,7 @@ fn a_licence_is_met_by_one_of_a_choice_and_all_of_a_sum() {
     ] {
         assert_eq!(is_met(expression, &allowed), expected, "{expression}");
     }
-    let metadata = serde_json::json!({ "packages": [{ "name": "a", "license": "GPL-3.0" }, { "name": "b" }] });
+    let metadata =
+        serde_json::json!({ "packages": [{ "name": "a", "license": "GPL-3.0" }, { "name": "b" }] });
     assert_eq!(unlicensed(&metadata, &allowed).len(), 2);
 }

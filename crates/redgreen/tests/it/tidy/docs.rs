@@ -24,8 +24,10 @@ fn links_lead_somewhere(file: &File, exists: impl Fn(&str) -> bool) -> Vec<Strin
         for target in links(line) {
             match place(&file.path, &target) {
                 Some(path) if exists(&path) => {}
-                Some(path) => faults.push(file.fault(number, &format!("link to {path}, which does not exist"))),
-                None => faults.push(file.fault(number, &format!("link to {target}, outside the repository"))),
+                Some(path) => faults
+                    .push(file.fault(number, &format!("link to {path}, which does not exist"))),
+                None => faults
+                    .push(file.fault(number, &format!("link to {target}, outside the repository"))),
             }
         }
     }
@@ -69,15 +71,17 @@ fn place(from: &str, target: &str) -> Option<String> {
 fn codes_agree(page: &File, source: &File) -> Vec<String> {
     let documented = documented_codes(page);
     let real = real_codes(source);
-    let wrong = documented.iter().filter(|(code, (_, name))| real.get(code).map(|(_, name)| name) != Some(name));
+    let wrong = documented
+        .iter()
+        .filter(|(code, (_, name))| real.get(code).map(|(_, name)| name) != Some(name));
     let missing = real.iter().filter(|(code, _)| !documented.contains_key(code));
     wrong
         .map(|(code, (line, name))| {
             page.fault(*line, &format!("{code} {name}: correct it after `enum Code` in {FAILURE}"))
         })
-        .chain(
-            missing.map(|(code, (line, name))| source.fault(*line, &format!("{code} {name}: add it to {EXIT_CODES}"))),
-        )
+        .chain(missing.map(|(code, (line, name))| {
+            source.fault(*line, &format!("{code} {name}: add it to {EXIT_CODES}"))
+        }))
         .collect()
 }
 
@@ -86,7 +90,8 @@ type Codes = BTreeMap<u8, (usize, String)>;
 /// Rows such as `| 0 | done | … |`.
 fn documented_codes(page: &File) -> Codes {
     let row = |(number, line): (usize, &str)| {
-        let mut cells = line.strip_prefix('|')?.split('|').map(|cell| cell.trim().trim_matches('`').to_owned());
+        let mut cells =
+            line.strip_prefix('|')?.split('|').map(|cell| cell.trim().trim_matches('`').to_owned());
         Some((cells.next()?.parse().ok()?, (number, cells.next()?)))
     };
     page.lines().filter_map(row).collect()
@@ -107,7 +112,8 @@ fn real_codes(source: &File) -> Codes {
 fn every_link_leads_somewhere() {
     let root = root();
     holds(|file| links_lead_somewhere(file, |path| root.join(path).exists()));
-    let rule = |file: &File| links_lead_somewhere(file, |path| ["docs/a.md", "README.md"].contains(&path));
+    let rule =
+        |file: &File| links_lead_somewhere(file, |path| ["docs/a.md", "README.md"].contains(&path));
     check(rule, "docs/b.md", "[a](a.md) and [b](../README.md#c)\n", &[]);
     check(rule, "docs/b.md", "\n[a](gone.md)\n", &[2]);
     check(rule, "docs/b.md", "[a]: gone.md\n", &[1]);
@@ -122,11 +128,16 @@ fn the_exit_codes_page_says_what_the_program_does() {
     let real = file(FAILURE);
     assert!(!real_codes(&real).is_empty(), "{FAILURE}: no `pub enum Code` with numbers found");
     clean(&codes_agree(&file(EXIT_CODES), &real));
-    let source = File::new(FAILURE, "pub enum Code {\n    Done = 0,\n    /// A no.\n    No = 1,\n}\n");
+    let source =
+        File::new(FAILURE, "pub enum Code {\n    Done = 0,\n    /// A no.\n    No = 1,\n}\n");
     let page = |text: &str| codes_agree(&File::new(EXIT_CODES, text), &source);
     let header = "| code | name |\n|---|---|\n";
     lines_are(&page(&format!("{header}| 0 | done |\n| `1` | no |\n")), EXIT_CODES, &[]);
     lines_are(&page(&format!("{header}| 0 | done |\n| 1 | maybe |\n")), EXIT_CODES, &[4]);
-    lines_are(&page(&format!("{header}| 0 | done |\n| 1 | no |\n| 2 | usage |\n")), EXIT_CODES, &[5]);
+    lines_are(
+        &page(&format!("{header}| 0 | done |\n| 1 | no |\n| 2 | usage |\n")),
+        EXIT_CODES,
+        &[5],
+    );
     lines_are(&page(&format!("{header}| 0 | done |\n")), FAILURE, &[4]);
 }

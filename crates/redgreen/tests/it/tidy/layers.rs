@@ -6,8 +6,8 @@ use super::{File, check, holds};
 /// Lowest first, as in `docs/ARCHITECTURE.md`.
 const LAYERS: &[&[&str]] = &[
     &["failure"],
-    &["config", "process", "private"],
-    &["sandbox", "egress", "foreign", "git", "guard", "journal", "view"],
+    &["config", "process", "private", "platform"],
+    &["sandbox", "egress", "foreign", "git", "guard", "journal", "queue", "view"],
     &["room"],
     &["runner", "agent"],
     &["trial"],
@@ -20,7 +20,8 @@ const SOURCE: &str = "crates/redgreen/src/";
 const ROOTS: &[&str] = &["lib", "main"];
 
 fn keeps_its_layer(file: &File) -> Vec<String> {
-    let Some(path) = file.path.strip_prefix(SOURCE).and_then(|path| path.strip_suffix(".rs")) else {
+    let Some(path) = file.path.strip_prefix(SOURCE).and_then(|path| path.strip_suffix(".rs"))
+    else {
         return Vec::new();
     };
     let own = path.split('/').next().unwrap_or(path);
@@ -28,9 +29,10 @@ fn keeps_its_layer(file: &File) -> Vec<String> {
         return Vec::new();
     }
     let Some(row) = row(own) else {
-        return vec![
-            file.fault(1, &format!("module `{own}` has no layer: add it to LAYERS in tests/it/tidy/layers.rs")),
-        ];
+        return vec![file.fault(
+            1,
+            &format!("module `{own}` has no layer: add it to LAYERS in tests/it/tidy/layers.rs"),
+        )];
     };
     let mut faults = Vec::new();
     for (line, used) in uses(&file.text, path.split('/').count()) {
@@ -53,7 +55,8 @@ fn row(module: &str) -> Option<usize> {
     LAYERS.iter().position(|row| row.contains(&module))
 }
 
-/// Every top-level module that is named, with its line. `depth` is how many `super` lead to the crate's root.
+/// Every top-level module that is named, with its line. `depth` is how many `super` lead to the
+/// crate's root.
 fn uses(text: &str, depth: usize) -> Vec<(usize, String)> {
     let code: Vec<String> = only(text).lines().map(|line| rooted(line, depth)).collect();
     let code = code.join("\n");

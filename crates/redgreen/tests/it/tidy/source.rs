@@ -27,7 +27,7 @@ const CORE_MANIFEST: &str = "crates/redgreen-core/Cargo.toml";
 /// Written by a program, for a program.
 const GENERATED: &[&str] = &[".lock", ".snap"];
 /// The door to stdout and stderr; what the fenced child prints is read by its parent.
-const PRINTS: &[&str] = &["src/view/screen.rs", "src/sandbox/fenced.rs"];
+const PRINTS: &[&str] = &["src/view/screen.rs", "src/sandbox/linux/fenced.rs"];
 const UNFINISHED_MACROS: &[&str] = &["todo!", "unimplemented!"];
 // In two halves, or this file would break its own rule.
 const UNFINISHED_MARKS: &[&str] = &[concat!("FIX", "ME"), concat!("XX", "X")];
@@ -72,10 +72,18 @@ fn is_finished(file: &File) -> Vec<String> {
     let mut faults = Vec::new();
     for ((number, line), code) in file.lines().zip(code.lines()) {
         for name in UNFINISHED_MACROS.iter().filter(|name| has_word(code, name)) {
-            faults.push(file.fault(number, &format!("`{name}`: write the code, or return a Failure that says so")));
+            faults.push(file.fault(
+                number,
+                &format!("`{name}`: write the code, or return a Failure that says so"),
+            ));
         }
         for mark in UNFINISHED_MARKS.iter().filter(|mark| has_word(line, mark)) {
-            faults.push(file.fault(number, &format!("{mark}: do it now, or open an issue and drop the mark")));
+            faults.push(
+                file.fault(
+                    number,
+                    &format!("{mark}: do it now, or open an issue and drop the mark"),
+                ),
+            );
         }
     }
     faults
@@ -91,9 +99,10 @@ fn ignores_say_how_to_run(file: &File) -> Vec<String> {
         let ignores = code.trim_start().starts_with("#[") && has_word(code, "ignore");
         let reason = line.split_once("ignore").map_or("", |(_, reason)| reason);
         if ignores && !COMMANDS.iter().any(|command| reason.contains(command)) {
-            faults.push(
-                file.fault(number, "give a reason with the command that runs it: `#[ignore = \"slow: scripts/test\"]`"),
-            );
+            faults.push(file.fault(
+                number,
+                "give a reason with the command that runs it: `#[ignore = \"slow: scripts/test\"]`",
+            ));
         }
     }
     faults
@@ -107,7 +116,9 @@ fn core_depends_on_little(manifest: &File) -> Vec<String> {
         linked.extend(target.as_table().map(dependencies).unwrap_or_default());
     }
     linked.retain(|name| !CORE_DEPENDENCIES.contains(&name.as_str()));
-    let place = |name: &str| manifest.lines().find(|(_, line)| has_word(line, name)).map_or(1, |(number, _)| number);
+    let place = |name: &str| {
+        manifest.lines().find(|(_, line)| has_word(line, name)).map_or(1, |(number, _)| number)
+    };
     let advice = "the mind links only what CORE_DEPENDENCIES lists; pass the result in instead";
     linked.iter().map(|name| manifest.fault(place(name), &format!("{name}: {advice}"))).collect()
 }
@@ -121,7 +132,8 @@ fn dependencies(table: &toml::Table) -> Vec<String> {
 
 /// Text that is not ours is made harmless in one place, so there is one place that prints.
 fn prints_through_the_door(file: &File) -> Vec<String> {
-    let prints = |path: &str| path.contains("/src/") && !PRINTS.iter().any(|door| path.ends_with(door));
+    let prints =
+        |path: &str| path.contains("/src/") && !PRINTS.iter().any(|door| path.ends_with(door));
     if !file.is_rust() || file.is_recorded() || !prints(&file.path) {
         return Vec::new();
     }
@@ -133,13 +145,21 @@ fn prints_through_the_door(file: &File) -> Vec<String> {
         let asks = line.replace("stdout().is_terminal()", "").replace("stderr().is_terminal()", "");
         let mut streams = ["stdout()", "stderr()"].iter().flat_map(|name| asks.match_indices(name));
         // `.stdout()` belongs to some value.
-        let own = streams.any(|(at, _)| !asks[..at].ends_with(|before| before == '.' || is_word(before)));
+        let own =
+            streams.any(|(at, _)| !asks[..at].ends_with(|before| before == '.' || is_word(before)));
         let raw = ["print!", "println!", "eprint!", "eprintln!", "error.print"];
         if own || raw.iter().any(|call| has_word(&asks, call)) {
-            faults.push(file.fault(number, "print through `view::Printer`, which makes foreign text harmless"));
+            faults.push(
+                file.fault(
+                    number,
+                    "print through `view::Printer`, which makes foreign text harmless",
+                ),
+            );
         }
         if has_word(&asks, "inherit") && has_word(&asks, "Stdio") {
-            faults.push(file.fault(number, "a program that prints by itself: read its output and show it"));
+            faults.push(
+                file.fault(number, "a program that prints by itself: read its output and show it"),
+            );
         }
     }
     faults
@@ -157,8 +177,18 @@ fn every_source_file_opens_with_its_purpose() {
 #[test]
 fn one_file_prints() {
     holds(prints_through_the_door);
-    check(prints_through_the_door, "a/src/b.rs", "fn a() {\n    write!(std::io::stdout(), \"b\").ok();\n}\n", &[2]);
-    check(prints_through_the_door, "a/src/b.rs", "let a = anstream::stderr();\nlet b = io::stderr();\n", &[1, 2]);
+    check(
+        prints_through_the_door,
+        "a/src/b.rs",
+        "fn a() {\n    write!(std::io::stdout(), \"b\").ok();\n}\n",
+        &[2],
+    );
+    check(
+        prints_through_the_door,
+        "a/src/b.rs",
+        "let a = anstream::stderr();\nlet b = io::stderr();\n",
+        &[1, 2],
+    );
     check(
         prints_through_the_door,
         "a/src/b.rs",
@@ -166,7 +196,12 @@ fn one_file_prints() {
         &[1, 2, 3],
     );
     check(prints_through_the_door, "a/src/b.rs", "program.stdout(Stdio::inherit());\n", &[1]);
-    check(prints_through_the_door, "a/src/b.rs", "let a = io::stderr().is_terminal();\nlet b = \"println!\";\n", &[]);
+    check(
+        prints_through_the_door,
+        "a/src/b.rs",
+        "let a = io::stderr().is_terminal();\nlet b = \"println!\";\n",
+        &[],
+    );
     check(prints_through_the_door, "a/src/view/screen.rs", "let a = io::stdout();\n", &[]);
     check(prints_through_the_door, "a/tests/b.rs", "let a = io::stdout();\n", &[]);
 }

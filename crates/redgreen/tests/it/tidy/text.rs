@@ -4,7 +4,8 @@ use super::code::is_word;
 use super::{File, check, holds};
 
 // In halves, or this file would break its own rules.
-const MACHINE_FOLDERS: &[&str] = &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
+const MACHINE_FOLDERS: &[&str] =
+    &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
 const REGISTRY_HOSTS: &[&str] = &[
     concat!("index.cra", "tes.io"),
     concat!("static.cra", "tes.io"),
@@ -25,9 +26,10 @@ fn names_no_machine(file: &File) -> Vec<String> {
     let mut faults = Vec::new();
     for (number, line) in file.lines() {
         for folder in MACHINE_FOLDERS.iter().filter(|folder| has_path(line, folder)) {
-            faults.push(
-                file.fault(number, &format!("`{folder}` is on one machine: use a relative path or a placeholder")),
-            );
+            faults.push(file.fault(
+                number,
+                &format!("`{folder}` is on one machine: use a relative path or a placeholder"),
+            ));
         }
     }
     faults
@@ -49,8 +51,10 @@ fn names_no_registry(file: &File) -> Vec<String> {
     let mut faults = Vec::new();
     for (number, line) in file.lines() {
         for host in REGISTRY_HOSTS.iter().filter(|host| line.contains(**host)) {
-            faults
-                .push(file.fault(number, &format!("{host}: name the package and let the tool's own settings find it")));
+            faults.push(file.fault(
+                number,
+                &format!("{host}: name the package and let the tool's own settings find it"),
+            ));
         }
     }
     faults
@@ -72,7 +76,12 @@ fn no_file_names_a_folder_of_one_machine() {
 fn no_file_names_a_registry() {
     holds(names_no_registry);
     for host in REGISTRY_HOSTS {
-        check(names_no_registry, "a/testdata/b.json", &format!("{{\n\"resolved\": \"https://{host}/a\"}}"), &[2]);
+        check(
+            names_no_registry,
+            "a/testdata/b.json",
+            &format!("{{\n\"resolved\": \"https://{host}/a\"}}"),
+            &[2],
+        );
     }
     check(names_no_registry, "a.md", "cargo install redgreen\n", &[]);
 }

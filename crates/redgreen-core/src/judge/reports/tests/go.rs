@@ -11,8 +11,14 @@ fn a_panic_of_go_fails_the_test_and_hides_the_rest_of_its_package() {
         for (name, status, message) in words {
             let file = format!("{}/a_test.go", name.split('.').next().unwrap());
             let message = Some((*message).to_owned()).filter(|message| !message.is_empty());
-            let exception = (message.as_deref() == Some(PANICKED)).then(|| framework::go::PANIC.to_owned());
-            report.tests.push(Test { file: Some(file), message, exception, ..Test::new(id(name), *status) });
+            let exception =
+                (message.as_deref() == Some(PANICKED)).then(|| framework::go::PANIC.to_owned());
+            report.tests.push(Test {
+                file: Some(file),
+                message,
+                exception,
+                ..Test::new(id(name), *status)
+            });
         }
         let red = report.tests.iter().any(|test| test.status.is_failure());
         report.exit = Exit::Code(i32::from(red));
@@ -32,7 +38,8 @@ fn a_panic_of_go_fails_the_test_and_hides_the_rest_of_its_package() {
     ] {
         let change = change("test~a/a_test.go");
         let after = go(after);
-        let verdict = judge(Red, Evidence { change: &change, before: &before, after: &after, targets: &[] });
+        let verdict =
+            judge(Red, Evidence { change: &change, before: &before, after: &after, targets: &[] });
         let codes: Vec<&str> = verdict.reasons.iter().map(|reason| reason.code.as_str()).collect();
         assert_eq!(codes.join(" "), expected, "{verdict:?}");
         if expected == "red.error" {
@@ -47,17 +54,21 @@ fn go_builds_a_package_as_a_whole() {
     let mut before = report("");
     for name in ["a.TestOld", "b.TestOther"] {
         let file = Some(format!("{}/old_test.go", name.split('.').next().unwrap()));
-        before.tests.push(Test { file, ..Test::new(format!("example.com/kit/{name}"), Status::Passed) });
+        before
+            .tests
+            .push(Test { file, ..Test::new(format!("example.com/kit/{name}"), Status::Passed) });
     }
     let mut after = report("load:a/new_test.go");
     after.tests.push(before.tests[1].clone());
     let change = change("test+a/new_test.go");
-    let verdict = judge(Red, Evidence { change: &change, before: &before, after: &after, targets: &[] });
+    let verdict =
+        judge(Red, Evidence { change: &change, before: &before, after: &after, targets: &[] });
     assert_eq!(verdict.decision, Decision::Accepted, "{verdict:?}");
     after.tests.clear();
     let file = Some("c/c_test.go".to_owned());
     after.tests.push(Test { file, ..Test::new("example.com/kit/c.TestThird", Status::Passed) });
-    let verdict = judge(Red, Evidence { change: &change, before: &before, after: &after, targets: &[] });
+    let verdict =
+        judge(Red, Evidence { change: &change, before: &before, after: &after, targets: &[] });
     assert_eq!(verdict.decision, Decision::Refused, "{verdict:?}");
 }
 
@@ -72,10 +83,22 @@ fn a_test_that_has_got_subtests_is_told_by_them() {
     let before = shown(&[("kata.TestOld", Status::Passed), ("kata.TestNew", Status::Passed)]);
     let change = change("impl~calc.go");
     for (after, expected) in [
-        (&[("kata.TestOld/a", Status::Passed), ("kata.TestNew/a", Status::Passed)][..], "accepted green.passes"),
-        (&[("kata.TestOld/a", Status::Skipped), ("kata.TestNew/a", Status::Passed)], "refused green.newly_skipped"),
-        (&[("kata.TestOlder", Status::Passed), ("kata.TestNew/a", Status::Passed)], "refused green.tests_vanished"),
-        (&[("kata.TestOld", Status::Passed), ("kata.TestNewer", Status::Passed)], "refused green.tests_vanished"),
+        (
+            &[("kata.TestOld/a", Status::Passed), ("kata.TestNew/a", Status::Passed)][..],
+            "accepted green.passes",
+        ),
+        (
+            &[("kata.TestOld/a", Status::Skipped), ("kata.TestNew/a", Status::Passed)],
+            "refused green.newly_skipped",
+        ),
+        (
+            &[("kata.TestOlder", Status::Passed), ("kata.TestNew/a", Status::Passed)],
+            "refused green.tests_vanished",
+        ),
+        (
+            &[("kata.TestOld", Status::Passed), ("kata.TestNewer", Status::Passed)],
+            "refused green.tests_vanished",
+        ),
         (
             &[("kata.TestOld", Status::Passed), ("kata.TestNew/a", Status::Failed)],
             "refused green.regression green.still_failing",
@@ -83,7 +106,10 @@ fn a_test_that_has_got_subtests_is_told_by_them() {
     ] {
         let targets = ["kata.TestNew".to_owned()];
         let after = shown(after);
-        let verdict = judge(Green, Evidence { change: &change, before: &before, after: &after, targets: &targets });
+        let verdict = judge(
+            Green,
+            Evidence { change: &change, before: &before, after: &after, targets: &targets },
+        );
         assert_eq!(told(&verdict), expected);
     }
 }

@@ -20,3 +20,51 @@ fn a_runner_that_stopped_is_never_a_red_and_whoever_broke_it_tries_again() {
         );
     }
 }
+
+/// The version of a project may be a file that git does not hold: then no test of it loads in the
+/// clean room.
+#[test]
+fn a_suite_that_loads_neither_before_nor_after_shows_nothing() {
+    let named = |words: &str| {
+        let mut report = report(words);
+        for error in &mut report.load_errors {
+            error.message = format!(
+                "{}\nE   ModuleNotFoundError: No module named 'kit._version'",
+                error.message
+            );
+        }
+        report
+    };
+    for (phase, changed, before, after, code) in [
+        (Red, OLD_PY, "load:tests/test_a.py", "load:tests/test_a.py", "runner.broken"),
+        (
+            Red,
+            NEW_PY,
+            "load:tests/test_a.py",
+            "load:tests/test_a.py load:tests/test_n.py",
+            "runner.broken",
+        ),
+        (Red, NEW_PY, "", "load:tests/test_n.py", "red.missing_symbol"),
+        (Refactor, "impl~calc.py", "load:tests/test_a.py", "load:tests/test_a.py", "runner.broken"),
+        (
+            Refactor,
+            "impl~calc.py",
+            "+a load:tests/test_b.py",
+            "+a load:tests/test_b.py",
+            "refactor.kept",
+        ),
+    ] {
+        let evidence = Evidence {
+            change: &change(changed),
+            before: &named(before),
+            after: &named(after),
+            targets: &[],
+        };
+        let verdict = judge(phase, evidence);
+        assert_eq!(
+            verdict.first().map(|reason| reason.code.as_str()),
+            Some(code),
+            "{phase} {before} -> {after}"
+        );
+    }
+}

@@ -1,4 +1,4 @@
-//! Conversations with a model that says what it is told to.
+//! Conversations with a scripted model.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -23,17 +23,17 @@ use crate::process;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A turn with a model that says what it is told to.
+/// A turn with a scripted model.
 struct Scene {
     folder: tempfile::TempDir,
     role: Role,
-    answers: VecDeque<Result<Reply, Fault>>,
+    answers: VecDeque<Result<Reply, ModelError>>,
     settings: Settings,
     allowance: Budget,
     time: Duration,
 }
 
-/// What came of it.
+/// The result of a turn.
 struct Seen {
     taken: Taken,
     requests: Vec<Request>,
@@ -41,9 +41,10 @@ struct Seen {
     folder: tempfile::TempDir,
 }
 
-/// Dollars for a million tokens of the model that plays here.
+/// The prices of the test model in dollars per million tokens.
 fn priced(input: f64, output: f64, cache: f64) -> Arc<Prices> {
-    let price = Price { input, output, cache_read: Some(cache), cache_write: Some(cache), long: None };
+    let price =
+        Price { input, output, cache_read: Some(cache), cache_write: Some(cache), long: None };
     Arc::new(Prices::of([("m".to_owned(), price)]))
 }
 
@@ -54,7 +55,14 @@ impl Scene {
         let settings = Settings { prices: priced(1.0, 1.0, 1.0), ..usual };
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("calc.py"), "def add(a, b):\n    return a - b\n").unwrap();
-        Self { folder, role, answers: VecDeque::new(), settings, allowance: Budget::default(), time: MINUTE }
+        Self {
+            folder,
+            role,
+            answers: VecDeque::new(),
+            settings,
+            allowance: Budget::default(),
+            time: MINUTE,
+        }
     }
 
     fn says(mut self, stop: Stop, blocks: Vec<Block>) -> Self {
@@ -70,13 +78,18 @@ impl Scene {
     fn calls(self, calls: &[(&str, Value)]) -> Self {
         self.says(
             Stop::ToolUse,
-            calls.iter().enumerate().map(|(index, (name, input))| call(index, name, input)).collect(),
+            calls
+                .iter()
+                .enumerate()
+                .map(|(index, (name, input))| call(index, name, input))
+                .collect(),
         )
     }
 
-    fn fails(mut self, kind: FaultKind) -> Self {
-        let fault = Fault { kind, message: "its own words".to_owned(), retry_after_ms: Some(7) };
-        self.answers.push_back(Err(fault));
+    fn fails(mut self, kind: ModelErrorKind) -> Self {
+        let error =
+            ModelError { kind, message: "its own words".to_owned(), retry_after_ms: Some(7) };
+        self.answers.push_back(Err(error));
         self
     }
 
@@ -105,7 +118,7 @@ impl Scene {
         let mut ask = |request: &Request, hear: &mut dyn FnMut(&Delta)| {
             requests.borrow_mut().push(request.clone());
             hear(&Delta::Text("…".to_owned()));
-            Ok(self.answers.pop_front().expect("it is asked too often"))
+            Ok(self.answers.pop_front().expect("too many requests"))
         };
         let taken = converse("m", &self.settings, &mut orders, &mut ask).unwrap();
         Seen { taken, requests: requests.into_inner(), live, folder: self.folder }
@@ -113,7 +126,7 @@ impl Scene {
 }
 
 impl Seen {
-    /// How the turn ended and after how many requests.
+    /// Checks how the turn ended and after how many requests.
     #[track_caller]
     fn ends(self, words: &str, requests: usize) -> Self {
         let ended = match &self.taken.turn {
@@ -125,15 +138,19 @@ impl Seen {
         self
     }
 
-    /// The last thing the model was told.
+    /// The last message to the model.
     fn told(&self) -> String {
-        let Some(Message::User(blocks)) = self.requests.last().and_then(|request| request.messages.last()) else {
-            panic!("the last word is the model's own")
+        let Some(Message::User(blocks)) =
+            self.requests.last().and_then(|request| request.messages.last())
+        else {
+            panic!("the last message is from the model")
         };
         let words = blocks.iter().map(|block| match block {
             Block::Text { text } => text.clone(),
-            Block::ToolResult { text, is_error, .. } => format!("{}{text}", if *is_error { "no: " } else { "" }),
-            Block::ToolUse { .. } | Block::Opaque { .. } => panic!("a user says no such thing"),
+            Block::ToolResult { text, is_error, .. } => {
+                format!("{}{text}", if *is_error { "no: " } else { "" })
+            }
+            Block::ToolUse { .. } | Block::Opaque { .. } => panic!("not a user message"),
         });
         words.collect::<Vec<_>>().join("|")
     }
@@ -144,7 +161,12 @@ impl Seen {
 }
 
 fn call(index: usize, name: &str, input: &Value) -> Block {
-    Block::ToolUse { id: format!("t{index}"), name: name.to_owned(), input: input.clone(), raw: Value::Null }
+    Block::ToolUse {
+        id: format!("t{index}"),
+        name: name.to_owned(),
+        input: input.clone(),
+        raw: Value::Null,
+    }
 }
 
 fn assignment(role: Role) -> Assignment {
@@ -154,6 +176,7 @@ fn assignment(role: Role) -> Assignment {
         cycle: 1,
         turn: 0,
         attempt: 1,
+        candidate: None,
         request: "a calculator".to_owned(),
         brief: None,
         current: Some(TestCase {
@@ -182,65 +205,112 @@ fn complete() -> (&'static str, Value) {
 }
 
 #[test]
-fn a_turn_goes_from_tool_to_tool_and_ends_when_the_model_says_so() {
+fn runs_tools_until_the_model_is_done() {
     let seen = Scene::new(Role::Implementing)
         .calls(&[("Read", json!({ "file_path": "calc.py" })), fix()])
         .calls(&[complete()])
         .play()
         .ends("done: adds", 2);
-    assert_eq!(seen.told(), "def add(a, b):\n    return a - b\n|edited", "all results in one message");
+    assert_eq!(
+        seen.told(),
+        "def add(a, b):\n    return a - b\n|edited",
+        "all results in one message"
+    );
     assert!(seen.file("calc.py").contains("a + b"));
     let first = &seen.requests[0];
-    assert_eq!(seen.requests[1].messages[..1], first.messages[..], "what was said once stays as it was");
+    assert_eq!(
+        seen.requests[1].messages[..1],
+        first.messages[..],
+        "earlier messages do not change"
+    );
     let cost = seen.taken.cost;
     assert_eq!((cost.tokens, cost.microdollars, cost.requests), (Some(300), Some(300), Some(2)));
     assert_eq!((cost.input, cost.output, cost.cached), (Some(200), Some(20), Some(80)));
     let tools = seen.live.iter().filter(|said| matches!(said, Said::Tool { .. })).count();
-    assert_eq!((tools, matches!(seen.live.last(), Some(Said::Tool { .. }))), (3, true), "{:?}", seen.live);
-    assert!(seen.taken.transcript.contains("## Edit calc.py\n\nedited"), "{}", seen.taken.transcript);
+    assert_eq!(
+        (tools, matches!(seen.live.last(), Some(Said::Tool { .. }))),
+        (3, true),
+        "{:?}",
+        seen.live
+    );
+    assert!(
+        seen.taken.transcript.contains("## Edit calc.py\n\nedited"),
+        "{}",
+        seen.taken.transcript
+    );
 }
 
 #[test]
-fn a_model_that_stops_without_an_edit_is_reminded_once() {
-    let seen = Scene::new(Role::Implementing).words("I did it").calls(&[fix(), complete()]).play().ends("done", 2);
+fn reminds_a_model_once_that_edited_nothing() {
+    let seen = Scene::new(Role::Implementing)
+        .words("I did it")
+        .calls(&[fix(), complete()])
+        .play()
+        .ends("done", 2);
     assert!(seen.told().starts_with("No file was changed."));
     Scene::new(Role::Implementing).words("I did it").words("Really").play().ends("done: Really", 2);
     Scene::new(Role::Implementing).calls(&[fix()]).words("there").play().ends("done: there", 2);
     Scene::new(Role::Refactor).words("nothing to do").play().ends("done: nothing", 1);
     Scene::new(Role::Diagnosis).words("the sign").play().ends("done: the sign", 1);
-    Scene::new(Role::TestList).words("hm").words(r#"{"currentTest": null}"#).play().ends("done: {", 2);
-    Scene::new(Role::Implementing).says(Stop::End, vec![]).calls(&[fix(), complete()]).play().ends("done", 2);
+    Scene::new(Role::TestList)
+        .words("hm")
+        .words(r#"{"currentTest": null}"#)
+        .play()
+        .ends("done: {", 2);
+    Scene::new(Role::Implementing)
+        .says(Stop::End, vec![])
+        .calls(&[fix(), complete()])
+        .play()
+        .ends("done", 2);
 }
 
 #[test]
-fn a_model_without_tools_may_write_files_into_its_answer() {
-    let answer = "Sure.\n### FILE: calc.py\n```python\nx = 1\n```\n### FILE: ../out.py\n```\ny\n```\n";
+fn writes_files_from_an_answer_without_tools() {
+    let answer =
+        "Sure.\n### FILE: calc.py\n```python\nx = 1\n```\n### FILE: ../out.py\n```\ny\n```\n";
     let seen = Scene::new(Role::Implementing).words(answer).play().ends("done: Sure", 1);
     assert_eq!(seen.file("calc.py"), "x = 1\n");
-    assert!(seen.taken.transcript.contains("## Write ../out.py, not done"), "{}", seen.taken.transcript);
+    assert!(
+        seen.taken.transcript.contains("## Write ../out.py, not done"),
+        "{}",
+        seen.taken.transcript
+    );
     assert!(!seen.folder.path().join("../out.py").exists());
 }
 
 #[test]
-fn a_model_without_tools_shows_its_files() {
+fn writes_the_shown_files_of_a_model_without_tools() {
     let mut scene = Scene::new(Role::Implementing);
     scene.settings.asking = Asking::Files;
-    let seen = scene.words("```python\ndef add(a, b):\n    return a + b\n```\n").play().ends("done: ```", 1);
+    let seen = scene
+        .words("```python\ndef add(a, b):\n    return a + b\n```\n")
+        .play()
+        .ends("done: ```", 1);
     assert!(seen.requests[0].tools.is_empty() && seen.requests[0].system.contains("code block"));
     assert_eq!(seen.file("calc.py"), "def add(a, b):\n    return a + b\n");
-    let planned = Scene::new(Role::TestList).words("- [ ] adds\n{\"currentTest\": null}").play().ends("done: - [", 1);
+    let planned = Scene::new(Role::TestList)
+        .words("- [ ] adds\n{\"currentTest\": null}")
+        .play()
+        .ends("done: - [", 1);
     assert_eq!(planned.file("test-list.md"), "- [ ] adds\n");
 }
 
 #[test]
-fn what_was_cut_off_is_not_run() {
+fn does_not_run_truncated_calls() {
     let half = || vec![call(0, "Write", &json!({ "file_path": "calc.py", "content": "x" }))];
-    let seen =
-        Scene::new(Role::Implementing).says(Stop::MaxTokens, half()).calls(&[fix(), complete()]).play().ends("done", 2);
+    let seen = Scene::new(Role::Implementing)
+        .says(Stop::MaxTokens, half())
+        .calls(&[fix(), complete()])
+        .play()
+        .ends("done", 2);
     assert!(seen.told().starts_with("no: Your answer was cut off"), "{}", seen.told());
     assert!(seen.file("calc.py").contains("a + b"));
     let words = || vec![Block::Text { text: "so".to_owned() }];
-    let seen = Scene::new(Role::Refactor).says(Stop::MaxTokens, words()).words("ok").play().ends("done: ok", 2);
+    let seen = Scene::new(Role::Refactor)
+        .says(Stop::MaxTokens, words())
+        .words("ok")
+        .play()
+        .ends("done: ok", 2);
     assert!(seen.told().starts_with("You were cut off"));
     let mut endless = Scene::new(Role::Refactor);
     for _ in 0..=CUT_OFF_MAX {
@@ -250,47 +320,51 @@ fn what_was_cut_off_is_not_run() {
 }
 
 #[test]
-fn every_fault_is_a_row_of_the_recovery_table() {
+fn maps_model_errors_to_failures() {
     for (kind, words) in [
-        (FaultKind::RateLimit, "agent.rate_limit: its own words"),
-        (FaultKind::Overloaded, "agent.rate_limit: its own words"),
-        (FaultKind::Timeout, "agent.timeout: its own words"),
-        (FaultKind::Network, "agent.crash: its own words"),
-        (FaultKind::Server, "agent.crash: its own words"),
-        (FaultKind::TooLarge, "agent.crash: its own words"),
-        (FaultKind::UnknownModel, "agent.unusable: the server has no model \"m\" for this key: its own words"),
-        (FaultKind::Auth, "agent.unusable: the server does not accept the key: its own words"),
-        (FaultKind::Billing, "agent.unusable: "),
-        (FaultKind::BadRequest, "agent.unusable: its own words"),
+        (ModelErrorKind::RateLimit, "agent.rate_limit: its own words"),
+        (ModelErrorKind::Overloaded, "agent.rate_limit: its own words"),
+        (ModelErrorKind::Timeout, "agent.timeout: its own words"),
+        (ModelErrorKind::Network, "agent.crash: its own words"),
+        (ModelErrorKind::Server, "agent.crash: its own words"),
+        (ModelErrorKind::TooLarge, "agent.crash: its own words"),
+        (
+            ModelErrorKind::UnknownModel,
+            "agent.unusable: the server has no model \"m\" for this key: its own words",
+        ),
+        (ModelErrorKind::Auth, "agent.unusable: the server does not accept the key: its own words"),
+        (ModelErrorKind::Billing, "agent.unusable: "),
+        (ModelErrorKind::BadRequest, "agent.unusable: its own words"),
     ] {
         Scene::new(Role::Test).fails(kind).play().ends(words, 1);
     }
-    let seen = Scene::new(Role::Test).fails(FaultKind::RateLimit).play();
+    let seen = Scene::new(Role::Test).fails(ModelErrorKind::RateLimit).play();
     let limited = Failure::RateLimit { retry_after_ms: Some(7) };
     assert!(matches!(seen.taken.turn, Turn::Failed { failure, .. } if failure == limited));
     let refusal = Stop::Refusal { why: "I may not".to_owned() };
-    let refused = Scene::new(Role::Implementing).says(refusal, vec![call(0, fix().0, &fix().1)]).play();
+    let refused =
+        Scene::new(Role::Implementing).says(refusal, vec![call(0, fix().0, &fix().1)]).play();
     assert!(refused.file("calc.py").contains("a - b"), "tools of a refusal are not run");
     refused.ends("agent.unusable: the model m refuses: I may not", 1);
 }
 
 #[test]
-fn limits_hold_before_the_request_that_would_cross_them() {
+fn checks_limits_before_each_request() {
     let scene = || Scene::new(Role::Implementing);
     let budget = |tokens, microdollars, work_ms| Budget { tokens, microdollars, work_ms };
     Scene { allowance: budget(Some(10), None, None), ..scene() }
         .play()
-        .ends("agent.budget: the next request takes about", 0);
-    // The first request is dearer than all that is left.
+        .ends("agent.budget: the next request needs about", 0);
+    // The first request exceeds the budget.
     Scene { allowance: budget(None, Some(150), None), ..scene() }
         .play()
         .ends("agent.budget: the next request costs about $0.", 0);
     let mut money = Scene { allowance: budget(None, Some(2_000), None), ..scene() };
     money.settings.prices = priced(0.1, 200.0, 0.1);
     let money = money.calls(&[fix()]).play();
-    assert!(money.file("calc.py").contains("a + b"), "what was edited stays");
-    money.ends("agent.budget: what was left of the budget: $0.0021 of $0.0020 are spent", 1);
-    // What the server has in its cache costs little, and is not taken for more.
+    assert!(money.file("calc.py").contains("a + b"), "edits stay");
+    money.ends("agent.budget: over budget: $0.0021 of $0.0020 are spent", 1);
+    // Cached tokens are cheap and are not overestimated.
     let played = scene().calls(&[fix()]).calls(&[complete()]).play();
     let first = prompt::tokens(&played.requests[0]);
     let mut cached = Scene { allowance: budget(None, Some(first + 110), None), ..scene() };
@@ -303,20 +377,29 @@ fn limits_hold_before_the_request_that_would_cross_them() {
     Scene { time: Duration::ZERO, ..scene() }.play().ends("agent.timeout: not done after 0.0 s", 0);
     let mut chatty = scene();
     chatty.settings.requests_max = 2;
-    chatty.calls(&[fix()]).calls(&[("Read", json!({ "file_path": "calc.py" }))]).play().ends("done: ", 2);
+    chatty
+        .calls(&[fix()])
+        .calls(&[("Read", json!({ "file_path": "calc.py" }))])
+        .play()
+        .ends("done: ", 2);
 }
 
 #[test]
-fn a_conversation_that_is_too_long_begins_anew_with_the_facts() {
+fn restarts_a_conversation_that_is_too_long() {
     let scene = || Scene::new(Role::Implementing);
-    let seen = scene().calls(&[fix()]).fails(FaultKind::TooLong).calls(&[complete()]).play().ends("done", 3);
+    let seen = scene()
+        .calls(&[fix()])
+        .fails(ModelErrorKind::TooLong)
+        .calls(&[complete()])
+        .play()
+        .ends("done", 3);
     assert_eq!(seen.requests[2].messages.len(), 1);
     assert!(seen.told().contains("It is done so far:\n+ a patch"), "{}", seen.told());
     let full = scene().says(Stop::ContextFull, vec![]).calls(&[complete()]).play().ends("done", 2);
     assert!(full.told().contains("+ a patch"));
     let mut hopeless = scene();
     for _ in 0..CONVERSATIONS_MAX {
-        hopeless = hopeless.fails(FaultKind::TooLong);
+        hopeless = hopeless.fails(ModelErrorKind::TooLong);
     }
     hopeless.play().ends("agent.unusable: the conversation does not fit", 5);
     let mut small = scene().calls(&[fix()]).calls(&[complete()]);
@@ -326,7 +409,7 @@ fn a_conversation_that_is_too_long_begins_anew_with_the_facts() {
 }
 
 #[test]
-fn a_credential_in_a_file_is_told_to_nobody() {
+fn removes_credentials_from_tool_results() {
     let key = format!("gh{}_{}", "p", "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8aB3dE5gH7");
     let scene = Scene::new(Role::Implementing);
     fs::write(scene.folder.path().join("settings.py"), format!("TOKEN = '{key}'\n")).unwrap();
@@ -337,15 +420,22 @@ fn a_credential_in_a_file_is_told_to_nobody() {
 }
 
 #[test]
-fn a_wrong_call_is_answered_in_words_the_model_can_act_on() {
+fn explains_wrong_calls_to_the_model() {
     let check = |call: (&str, Value), expected: &str| {
-        let seen = Scene::new(Role::Implementing).calls(std::slice::from_ref(&call)).calls(&[complete()]).play();
+        let seen = Scene::new(Role::Implementing)
+            .calls(std::slice::from_ref(&call))
+            .calls(&[complete()])
+            .play();
         assert!(seen.told().contains(expected), "{call:?}: {}", seen.told());
     };
     check(("Delete", json!({})), "no: there is no tool \"Delete\" here");
     check(("Write", json!({ "file_path": "a" })), "no: Write: missing field `content`");
     check(("Read", json!({ "file_path": "../secret" })), "no: ../secret leads out");
     check(("Read", json!({ "file_path": "none.py" })), "no: none.py does not exist");
-    let seen = Scene::new(Role::Diagnosis).calls(&[fix()]).words("it is").play().ends("done: it is", 2);
-    assert!(seen.told().contains("there are: Read, Glob, Grep") && seen.file("calc.py").contains("a - b"));
+    let seen =
+        Scene::new(Role::Diagnosis).calls(&[fix()]).words("it is").play().ends("done: it is", 2);
+    assert!(
+        seen.told().contains("there are: Read, Glob, Grep")
+            && seen.file("calc.py").contains("a - b")
+    );
 }

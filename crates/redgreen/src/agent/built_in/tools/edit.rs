@@ -1,16 +1,16 @@
-//! Replacing a piece of a file, and what to say when it is not there.
+//! Replaces a piece of a file, or explains why it was not found.
 
 use redgreen_core::tool::Edit;
 
-/// Lines compared with the one that was looked for; a larger file is searched in its first part only.
+/// The number of lines compared with the requested one.
 const LINES_MAX: usize = 5000;
 const LINE_CHARS_MAX: usize = 200;
-/// Shown before and after the nearest line.
+/// The number of lines shown before and after the nearest one.
 const AROUND: usize = 2;
-/// A line less alike than this is no help.
+/// The minimum similarity of a suggested line.
 const ALIKE_MIN: f64 = 0.5;
 
-/// The text after the edit, or why it cannot be made.
+/// The text after the edit, or why it failed.
 pub(super) fn edited(text: &str, edit: &Edit) -> Result<String, String> {
     let Edit { old_string: old, new_string: new, file_path, .. } = edit;
     if old.is_empty() {
@@ -40,19 +40,21 @@ fn missing(text: &str, old: &str, path: &str) -> String {
     words
 }
 
-/// The lines around the one most like the first line that was looked for.
+/// The lines around the one most similar to the first requested line.
 fn nearest(text: &str, old: &str) -> Option<String> {
     let clip = |line: &str| line.trim().chars().take(LINE_CHARS_MAX).collect::<String>();
     let wanted = clip(old.lines().find(|line| !line.trim().is_empty())?);
     let lines: Vec<&str> = text.lines().take(LINES_MAX).collect();
-    // Of several alike, the first: the last of equals is the greatest.
+    // Reverse, because `max_by` returns the last of equal elements and we want the first.
     let alike = lines
         .iter()
         .enumerate()
         .rev()
         .filter(|(_, line)| !line.trim().is_empty())
         .map(|(index, line)| (strsim::normalized_levenshtein(&clip(line), &wanted), index));
-    let (_, index) = alike.filter(|(alike, _)| *alike >= ALIKE_MIN).max_by(|one, other| one.0.total_cmp(&other.0))?;
+    let (_, index) = alike
+        .filter(|(alike, _)| *alike >= ALIKE_MIN)
+        .max_by(|one, other| one.0.total_cmp(&other.0))?;
     let first = index.saturating_sub(AROUND);
     let last = (index + AROUND + 1).min(lines.len());
     Some(lines.get(first..last)?.join("\n"))

@@ -1,4 +1,5 @@
-//! Programs on behalf of a model: fenced in, with a home and variables of their own, bounded in time and output.
+//! Runs programs for a model: sandboxed, with their own home and variables, limited in time and
+//! output.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,22 +17,26 @@ use crate::process::{Interrupted, Limits, Program};
 use crate::runner::{self, Fenced, Settings};
 use crate::sandbox::{Fence, Network, Sandbox};
 
-/// Kept of what a command prints; more is cut in its middle.
+/// The limit of a command's output. The middle is dropped.
 const OUTPUT_BYTES_MAX: usize = 12 << 10;
 const TESTS_BYTES_MAX: usize = 8 << 10;
 const PROCESSES_MAX: u32 = 1024;
 const FILE_BYTES_MAX: u64 = 4 << 30;
 impl Workbench<'_> {
     pub(super) fn bash(&mut self, bash: &Bash) -> Result<Answer> {
-        // One stream, in the order in which it was written.
+        // One stream in the order of writing.
         let line = format!("exec 2>&1\n{}", bash.command);
         let shell = if self.settings.environment.has_program("bash") { "bash" } else { "sh" };
         let sandbox = self.sandbox()?;
         let program = Program::new(shell).args(["-c", &line]).cwd(self.place.root()).env_clear();
         let known = self.known(&sandbox)?;
-        let program = known.into_iter().fold(program, |program, (name, value)| program.env(name, value));
+        let program =
+            known.into_iter().fold(program, |program, (name, value)| program.env(name, value));
         let way = self.settings.network.for_commands(&sandbox, self.desk)?;
-        let program = way.variables().into_iter().fold(program, |program, (name, value)| program.env(name, value));
+        let program = way
+            .variables()
+            .into_iter()
+            .fold(program, |program, (name, value)| program.env(name, value));
         let wall = self.settings.bash_time.min(self.time_left());
         let limits = Limits { wall, output_bytes_max: 2 * OUTPUT_BYTES_MAX };
         self.edited = true;
@@ -39,7 +44,8 @@ impl Workbench<'_> {
         let set_aside = self.settings.visible.set_aside(&sandbox, &self.places)?;
         let output = sandbox.run(&program, &fence, limits, self.stop)?.output;
         drop(set_aside);
-        let mut said = bounded(&self.place.plain(output.stdout_text().trim_end()), OUTPUT_BYTES_MAX);
+        let mut said =
+            bounded(&self.place.plain(output.stdout_text().trim_end()), OUTPUT_BYTES_MAX);
         for refused in way.remarks() {
             said.push_str(&format!("\n[{refused}]"));
             if !self.refused.contains(&refused) {
@@ -66,10 +72,11 @@ impl Workbench<'_> {
         let selection = if files.is_empty() { Selection::All } else { Selection::Files(files) };
         let mut report = match self.report(&selection) {
             Ok(report) => report,
-            // What the model may have broken, it can mend: a manifest, say.
+            // The model can fix what it broke, such as a manifest.
             Err(error) if !error.is::<Interrupted>() => {
-                let words =
-                    error.downcast_ref::<Failure>().map_or_else(|| format!("{error:#}"), |known| known.what.clone());
+                let words = error
+                    .downcast_ref::<Failure>()
+                    .map_or_else(|| format!("{error:#}"), |known| known.what.clone());
                 return Ok(Err(self.place.plain(&words)));
             }
             Err(error) => return Err(error),
@@ -101,7 +108,8 @@ impl Workbench<'_> {
         };
         let sandbox = self.sandbox()?;
         let (fence, env) = (self.fence(&sandbox)?, self.known(&sandbox)?);
-        let fenced = Fenced { folder: self.place.root(), sandbox: &sandbox, fence: &fence, env: &env };
+        let fenced =
+            Fenced { folder: self.place.root(), sandbox: &sandbox, fence: &fence, env: &env };
         let _set_aside = self.settings.visible.set_aside(&sandbox, &self.places)?;
         suite.run(runner::Place::Fenced(&fenced), selection, &settings, self.stop)
     }
@@ -113,9 +121,13 @@ impl Workbench<'_> {
         }
     }
 
-    /// What programs see here, and where they may write.
+    /// What programs see, and where they may write.
     fn fence(&self, sandbox: &Sandbox) -> Result<Fence> {
-        let own = [self.place.root().to_owned(), self.settings.visible.home(&self.places)?, self.scratch()?];
+        let own = [
+            self.place.root().to_owned(),
+            self.settings.visible.home(&self.places)?,
+            self.scratch()?,
+        ];
         Ok(Fence {
             writable: own.into_iter().chain(self.build_folder()).collect(),
             network: Network::Loopback,
@@ -125,26 +137,29 @@ impl Workbench<'_> {
         })
     }
 
-    /// All that programs know.
+    /// The complete environment of programs.
     fn known(&self, sandbox: &Sandbox) -> Result<Vec<(OsString, OsString)>> {
-        // Inside mounts of its own /tmp is nobody else's, and its name is short enough for sockets.
+        // With private mounts `/tmp` is private, and its path is short enough for sockets.
         let scratch = if sandbox.binds() { PathBuf::from("/tmp") } else { self.scratch()? };
         let mut known = self.settings.visible.environment(&self.places, scratch)?;
         known.extend(self.env.iter().map(|(name, value)| (name.into(), value.into())));
         Ok(known)
     }
 
-    /// A folder for what programs need for a while, where `/tmp` is everybody's.
+    /// A temporary folder where `/tmp` is shared.
     fn scratch(&self) -> Result<PathBuf> {
         let folder = self.places.aside.join("agent-tmp");
         std::fs::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
         Ok(folder)
     }
 
-    /// Where agents build, made if need be: a fence can only open what exists.
+    /// The agents' build folder, created because a sandbox needs existing paths.
     fn build_folder(&self) -> Option<PathBuf> {
-        let folder =
-            self.env.iter().find(|(name, _)| name == "CARGO_TARGET_DIR").map(|(_, value)| PathBuf::from(value))?;
+        let folder = self
+            .env
+            .iter()
+            .find(|(name, _)| name == "CARGO_TARGET_DIR")
+            .map(|(_, value)| PathBuf::from(value))?;
         std::fs::create_dir_all(&folder).ok()?;
         Some(folder)
     }

@@ -1,4 +1,4 @@
-//! Looking for files by name and by content, with ripgrep's own parts: what git ignores is passed over.
+//! Searches files by name and content with ripgrep's libraries. Skips git-ignored files.
 
 use std::path::{Path, PathBuf};
 
@@ -12,11 +12,11 @@ use redgreen_core::tool::{Glob, Grep};
 use super::Answer;
 use crate::agent::place::{Place, off_limits};
 
-/// Looked at by one call; a larger project has to be asked about in parts.
+/// The number of files searched per call.
 const FILES_MAX: usize = 50_000;
 const FOUND_FILES_MAX: usize = 200;
 const FOUND_LINES_MAX: usize = 100;
-/// Of one file, so that a generated one does not crowd out the others.
+/// The limit per file, so that a generated one does not crowd out the others.
 const FOUND_IN_FILE_MAX: usize = 20;
 const LINE_CHARS_MAX: usize = 200;
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -33,7 +33,9 @@ pub(super) fn glob(place: &Place, glob: &Glob) -> Answer {
     found.truncate(FOUND_FILES_MAX);
     Ok(match count {
         0 => "no file matches".to_owned(),
-        _ if count > FOUND_FILES_MAX => format!("{}\nand {} more", found.join("\n"), count - FOUND_FILES_MAX),
+        _ if count > FOUND_FILES_MAX => {
+            format!("{}\nand {} more", found.join("\n"), count - FOUND_FILES_MAX)
+        }
         _ => found.join("\n"),
     })
 }
@@ -45,13 +47,15 @@ pub(super) fn grep(place: &Place, grep: &Grep) -> Answer {
         .line_terminator(Some(b'\n'))
         .build(&grep.pattern)
         .map_err(|error| format!("{:?} is no regular expression: {error}", grep.pattern))?;
-    let mut searcher = SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).line_number(true).build();
+    let mut searcher =
+        SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).line_number(true).build();
     let mut found: Vec<String> = Vec::new();
     let mut cut = false;
     for path in files(place, &start) {
         let shown = place.shown(&path);
         let name = Path::new(path.file_name().unwrap_or_default());
-        let is_wanted = wanted.as_ref().is_none_or(|glob| glob.is_match(&shown) || glob.is_match(name));
+        let is_wanted =
+            wanted.as_ref().is_none_or(|glob| glob.is_match(&shown) || glob.is_match(name));
         if !is_wanted || path.metadata().is_ok_and(|facts| facts.len() > FILE_BYTES_MAX) {
             continue;
         }
@@ -66,7 +70,7 @@ pub(super) fn grep(place: &Place, grep: &Grep) -> Answer {
             found.push(format!("{shown}:{number}:{line}"));
             Ok(true)
         });
-        // A file that cannot be read holds nothing to show.
+        // Ignore files that cannot be read.
         searcher.search_path(&regex, &path, sink).ok();
         if found.len() >= FOUND_LINES_MAX && cut {
             break;
@@ -81,8 +85,7 @@ pub(super) fn grep(place: &Place, grep: &Grep) -> Answer {
     Ok(found.join("\n"))
 }
 
-/// Every file below `start` that git does not ignore and a model may see, in order.
-/// Every file of the project, by its path from the root.
+/// All files of the project that git does not ignore and a model may see, relative to the root.
 pub(super) fn all(place: &Place) -> Vec<String> {
     files(place, place.root()).map(|path| place.shown(&path)).collect()
 }
@@ -93,13 +96,18 @@ fn files(place: &Place, start: &Path) -> impl Iterator<Item = PathBuf> {
         .hidden(false)
         .require_git(false)
         .sort_by_file_name(Ord::cmp)
-        .filter_entry(move |entry| entry.path().strip_prefix(&root).is_ok_and(|inside| off_limits(inside).is_none()))
+        .filter_entry(move |entry| {
+            entry.path().strip_prefix(&root).is_ok_and(|inside| off_limits(inside).is_none())
+        })
         .build();
     let entries = walk.filter_map(Result::ok).take(FILES_MAX);
-    entries.filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())).map(ignore::DirEntry::into_path)
+    entries
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+        .map(ignore::DirEntry::into_path)
 }
 
 fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     let glob = GlobBuilder::new(pattern.trim_start_matches("./")).literal_separator(true).build();
-    glob.map(|glob| glob.compile_matcher()).map_err(|error| format!("{pattern:?} is no pattern: {error}"))
+    glob.map(|glob| glob.compile_matcher())
+        .map_err(|error| format!("{pattern:?} is no pattern: {error}"))
 }

@@ -1,4 +1,4 @@
-//! The tools that need no program, on small projects.
+//! Tools that start no program, on small projects.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -72,30 +72,42 @@ fn edit(old: &str, new: &str, all: bool) -> Call {
 }
 
 #[test]
-fn reading_shows_lines_and_says_where_they_are() {
+fn read_shows_lines_with_their_numbers() {
     let long: String = (1..=2000).map(|number| format!("line {number}\n")).collect();
-    let project = Project::new(&[("a.py", "one\ntwo\n"), ("long", &long), ("empty", ""), ("bytes", "a\0b")]);
+    let project =
+        Project::new(&[("a.py", "one\ntwo\n"), ("long", &long), ("empty", ""), ("bytes", "a\0b")]);
     project.check(&read("a.py", None, None), "one\ntwo\n");
     project.check(&read("a.py", Some(2), None), "two\n[lines 2 to 2 of 2;");
-    project.check(&read("long", Some(10), Some(1)), "line 10\n[lines 10 to 10 of 2000; offset and limit");
+    project.check(
+        &read("long", Some(10), Some(1)),
+        "line 10\n[lines 10 to 10 of 2000; offset and limit",
+    );
     project.check(&read("long", Some(3000), None), "no: long has 2000 lines");
     project.check(&read("empty", None, None), "(the file is empty)");
     project.check(&read("bytes", None, None), "no: bytes is not text");
     project.check(&read(".", None, None), "no: . is a folder");
     project.check(&read(".env", None, None), "no: .env may hold secrets");
-    let Ok(shown) = project.bench().perform(&read("long", None, None)).unwrap() else { panic!("it is there") };
+    let Ok(shown) = project.bench().perform(&read("long", None, None)).unwrap() else {
+        panic!("it is there")
+    };
     assert!(shown.len() < 25 << 10 && shown.contains("[lines 1 to 600 of 2000"));
 }
 
 #[test]
-fn an_edit_is_made_or_told_why_not() {
+fn edit_changes_the_file_or_explains_the_error() {
     let text = "def add(a, b):\n    return a - b\n\ndef sub(a, b):\n    return a - b\n";
     for (call, expected) in [
         (edit("def add", "def plus", false), "edited"),
         (edit("a - b", "a + b", false), "no: old_string is there 2 times; give more"),
         (edit("a - b", "a + b", true), "edited"),
-        (edit("return a-b", "x", false), "no: old_string is not in a.py; the nearest lines are\ndef add"),
-        (edit("def  add(a,  b):", "x", false), "no: old_string is not in a.py: blanks or line ends differ"),
+        (
+            edit("return a-b", "x", false),
+            "no: old_string is not in a.py; the nearest lines are\ndef add",
+        ),
+        (
+            edit("def  add(a,  b):", "x", false),
+            "no: old_string is not in a.py: blanks or line ends differ",
+        ),
         (edit("zebra", "x", false), "no: old_string is not in a.py"),
         (edit("", "x", false), "no: old_string is empty"),
         (edit("def", "def", false), "no: old_string and new_string are the same"),
@@ -105,7 +117,7 @@ fn an_edit_is_made_or_told_why_not() {
 }
 
 #[test]
-fn files_and_lines_are_found_as_git_sees_them() {
+fn search_skips_ignored_and_secret_files() {
     let project = Project::new(&[
         ("src/a.py", "import os\nTOKEN = 1\n"),
         ("src/deep/b.py", "import sys\n"),
@@ -127,14 +139,17 @@ fn files_and_lines_are_found_as_git_sees_them() {
     project.check(&glob("*.rb", None), "no file matches");
     project.check(&glob("a[", None), "no: \"a[\" is no pattern");
     project.check(&glob("*", Some("/etc")), "no: /etc is outside");
-    project.check(&grep("^import", None), "c.js:1:import x\nsrc/a.py:1:import os\nsrc/deep/b.py:1:import sys");
+    project.check(
+        &grep("^import", None),
+        "c.js:1:import x\nsrc/a.py:1:import os\nsrc/deep/b.py:1:import sys",
+    );
     project.check(&grep("import", Some("*.js")), "c.js:1:import x");
     project.check(&grep("passwd", None), "no line matches");
     project.check(&grep("(", None), "no: \"(\" is no regular expression");
 }
 
 #[test]
-fn a_written_file_gets_its_folders_and_stays_inside() {
+fn write_creates_folders_and_stays_inside() {
     let project = Project::new(&[("a.py", "")]);
     let mut bench = project.bench();
     assert_eq!(bench.write("deep/er/b.py", "x\ny\n"), Ok("2 lines written".to_owned()));

@@ -1,4 +1,4 @@
-//! What each action does in a worktree, and how turns end.
+//! The effect of each action in a worktree, and how turns end.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -14,7 +14,7 @@ use crate::agent::script::Script;
 use crate::agent::{Agent, Taken};
 use crate::process::{Interrupted, Limits, Program, Stop};
 
-/// A worktree inside a folder that is not part of it, with the files `a` and `b`.
+/// A worktree inside another folder, with the files `a` and `b`.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -35,7 +35,13 @@ impl Place {
     }
 
     fn play_within(&self, actions: &str, limit: Duration) -> Taken {
-        take(&format!("[[green]]\ndo = [{actions}]"), Role::Implementing, 0, &self.worktree(), limit)
+        take(
+            &format!("[[green]]\ndo = [{actions}]"),
+            Role::Implementing,
+            0,
+            &self.worktree(),
+            limit,
+        )
     }
 
     fn shows(&self, path: &str) -> String {
@@ -51,7 +57,7 @@ fn ended(taken: &Taken) -> String {
     }
 }
 
-/// Plays one action; the turn ends as said and the file holds what is said.
+/// Plays one action and checks the end of the turn and the content of a file.
 fn check(actions: &str, turn: &str, path: &str, text: &str) {
     let place = Place::new();
     let taken = place.play(actions);
@@ -60,7 +66,7 @@ fn check(actions: &str, turn: &str, path: &str, text: &str) {
 }
 
 #[test]
-fn files_are_written_edited_and_deleted() {
+fn writes_edits_and_deletes_files() {
     check("{ write = 'x/y/z', text = 'hi' }", "done ", "x/y/z", "hi");
     check("{ write = 'a', text = '' }", "done ", "a", "");
     check("{ append = 'b', text = 'c' }", "done ", "b", "bc");
@@ -71,7 +77,7 @@ fn files_are_written_edited_and_deleted() {
 }
 
 #[test]
-fn what_cannot_be_done_ends_the_turn() {
+fn a_failing_action_ends_the_turn() {
     const GONE: &str = "No such file or directory (os error 2)";
     let twice = "agent.crash: edit a: the old text is there 2 times; expected once";
     check("{ edit = 'a', old = 'two', new = '2' }, { delete = 'b' }", twice, "b", "b");
@@ -81,9 +87,19 @@ fn what_cannot_be_done_ends_the_turn() {
         "a",
         "one two two",
     );
-    check("{ edit = 'c', old = 'x', new = 'y' }", &format!("agent.crash: edit c: {GONE}"), "c", "(none)");
+    check(
+        "{ edit = 'c', old = 'x', new = 'y' }",
+        &format!("agent.crash: edit c: {GONE}"),
+        "c",
+        "(none)",
+    );
     check("{ delete = 'c' }", &format!("agent.crash: delete c: {GONE}"), "c", "(none)");
-    check("{ write = 'a/b', text = '' }", "agent.crash: write a/b: File exists (os error 17)", "a", "one two two");
+    check(
+        "{ write = 'a/b', text = '' }",
+        "agent.crash: write a/b: File exists (os error 17)",
+        "a",
+        "one two two",
+    );
 }
 
 #[test]
@@ -92,11 +108,14 @@ fn an_executable_can_be_run() {
     let taken =
         place.play("{ write = 'run', text = \"#!/bin/sh\\necho ran\", executable = true }, { shell = './run' }");
     assert_eq!(taken.transcript, "write run\n$ ./run\nran\n");
-    assert_eq!(fs::metadata(place.worktree().join("run")).unwrap().permissions().mode() & 0o777, 0o755);
+    assert_eq!(
+        fs::metadata(place.worktree().join("run")).unwrap().permissions().mode() & 0o777,
+        0o755
+    );
 }
 
 #[test]
-fn links_do_not_lead_out_of_the_worktree() {
+fn does_not_follow_links_out_of_the_worktree() {
     let place = Place::new();
     let outside = place.0.path().join("outside");
     fs::create_dir(&outside).unwrap();
@@ -114,18 +133,24 @@ fn links_do_not_lead_out_of_the_worktree() {
             "{ write = 'folder/n/x', text = '' }",
             "agent.crash: write folder/n/x: the path leaves the worktree through a link",
         ),
-        ("{ append = 'file', text = 'x' }", "agent.crash: append to file: the path leaves the worktree through a link"),
+        (
+            "{ append = 'file', text = 'x' }",
+            "agent.crash: append to file: the path leaves the worktree through a link",
+        ),
         (
             "{ edit = 'file', old = 'p', new = '' }",
             "agent.crash: edit file: the path leaves the worktree through a link",
         ),
-        ("{ delete = 'folder/file' }", "agent.crash: delete folder/file: the path leaves the worktree through a link"),
+        (
+            "{ delete = 'folder/file' }",
+            "agent.crash: delete folder/file: the path leaves the worktree through a link",
+        ),
         (
             "{ write = 'dangling', text = '' }",
             "agent.crash: write dangling: the path leads nowhere: No such file or directory (os error 2)",
         ),
         ("{ write = 'near', text = 'through' }", "done "),
-        // The links go, and what they lead to stays.
+        // The links are deleted, and their targets stay.
         ("{ delete = 'file' }, { delete = 'folder' }, { delete = 'dangling' }", "done "),
     ] {
         assert_eq!(ended(&place.play(action)), ending, "{action}");
@@ -136,18 +161,18 @@ fn links_do_not_lead_out_of_the_worktree() {
 }
 
 #[test]
-fn commands_run_in_the_worktree_and_know_the_assignment() {
+fn commands_run_in_the_worktree_with_the_assignment() {
     let place = Place::new();
     place.play(r#"{ shell = "env | grep -a -e ^REDGREEN -e ^EXTRA | grep -av ^REDGREEN_TEST_ | sort > env; basename $PWD >> env" }"#);
     assert_eq!(
         place.shows("env"),
-        "EXTRA=given\nREDGREEN_ATTEMPT=3\nREDGREEN_CYCLE=2\nREDGREEN_MESSAGES=\nREDGREEN_PHASE=GREEN\n\
+        "EXTRA=given\nREDGREEN_ATTEMPT=3\nREDGREEN_CANDIDATE=\nREDGREEN_CYCLE=2\nREDGREEN_MESSAGES=\nREDGREEN_PHASE=GREEN\n\
          REDGREEN_REQUEST=Add\u{fffd} zeros\nREDGREEN_ROLE=implementing\nREDGREEN_TROUBLE=green.still_failing: 1 fails\nworktree\n"
     );
 }
 
 #[test]
-fn a_command_that_fails_is_noted_or_ends_the_turn() {
+fn a_failing_command_is_recorded_or_ends_the_turn() {
     let place = Place::new();
     let noted = place.play("{ shell = 'echo out; echo err >&2; exit 3' }, { print = 'on' }");
     assert_eq!(noted.transcript, "$ echo out; echo err >&2; exit 3\nout\nerr\n(exit 3)\non\n");
@@ -162,13 +187,21 @@ fn an_agent_may_commit() {
     let place = Place::new();
     let git = |line: &str| {
         let limits = Limits { wall: LIMIT, output_bytes_max: 1 << 16 };
-        let program = Program::shell(line).cwd(place.worktree()).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        let program =
+            Program::shell(line).cwd(place.worktree()).env("GIT_CONFIG_GLOBAL", "/dev/null");
         program.output(limits, &Stop::default()).unwrap().stdout_text()
     };
     git("git init -q");
     let taken = place.play("{ commit = \"it's $mine\" }, { commit = 'again' }");
-    assert_eq!(git("git log --format='%s, %an' && git status --short"), "it's $mine, scripted agent\n");
-    assert!(taken.transcript.ends_with("nothing to commit, working tree clean\n(exit 1)\n"), "{}", taken.transcript);
+    assert_eq!(
+        git("git log --format='%s, %an' && git status --short"),
+        "it's $mine, scripted agent\n"
+    );
+    assert!(
+        taken.transcript.ends_with("nothing to commit, working tree clean\n(exit 1)\n"),
+        "{}",
+        taken.transcript
+    );
 }
 
 #[test]
@@ -182,7 +215,8 @@ fn time_is_limited_and_waiting_can_be_interrupted() {
         assert_eq!(ended(&place.play_within(endless, soon)), timeout, "{endless}");
         assert!(started.elapsed() < LIMIT, "{endless}");
     }
-    let agent = Agent::Scripted(Script::parse("kata.toml", "[[red]]\ndo = [{ wait = 60 }]").unwrap());
+    let agent =
+        Agent::Scripted(Script::parse("kata.toml", "[[red]]\ndo = [{ wait = 60 }]").unwrap());
     let stop = Stop::default();
     let pressed = stop.clone();
     thread::spawn(move || {
@@ -190,13 +224,20 @@ fn time_is_limited_and_waiting_can_be_interrupted() {
         pressed.request();
     });
     let error = agent
-        .take_turn(&mut orders(&assignment(Role::Test, 0), &place.worktree(), &[], LIMIT, &stop, &mut |_| {}))
+        .take_turn(&mut orders(
+            &assignment(Role::Test, 0),
+            &place.worktree(),
+            &[],
+            LIMIT,
+            &stop,
+            &mut |_| {},
+        ))
         .unwrap_err();
     assert!(error.is::<Interrupted>(), "{error:#}");
 }
 
 #[test]
-fn a_flood_is_printed_and_not_kept() {
+fn truncates_a_flood_of_output() {
     let taken = Place::new().play("{ flood = 20_000_000 }");
     assert_eq!(ended(&taken), "done ");
     assert!(taken.transcript.starts_with("$ flood of 20000000 bytes\nxxx"));
@@ -221,7 +262,7 @@ fn eventually(path: &Path) -> bool {
 }
 
 #[test]
-fn writing_outside_is_tried_on_purpose_only() {
+fn writes_outside_only_on_purpose() {
     let place = Place::new();
     let absolute = place.0.path().join("sub/absolute");
     let actions = format!(
@@ -233,7 +274,11 @@ fn writing_outside_is_tried_on_purpose_only() {
     assert_eq!(ended(&taken), "done ");
     assert_eq!(place.shows("../near"), "out");
     assert_eq!(fs::read_to_string(absolute).unwrap(), "far");
-    assert!(taken.transcript.contains("(exit ") && taken.transcript.ends_with("on\n"), "{}", taken.transcript);
+    assert!(
+        taken.transcript.contains("(exit ") && taken.transcript.ends_with("on\n"),
+        "{}",
+        taken.transcript
+    );
 }
 
 /// The n-th turn of a role in a script of two turns for plan, two for red, and none for the others.
@@ -256,9 +301,17 @@ done = true
 "#;
     let place = Place::new();
     for (role, turn, ending) in [
-        (Role::TestList, 0, r#"done {"currentTest":{"description":"adds","testFile":"t.py","implFile":"c.py"}}"#),
+        (
+            Role::TestList,
+            0,
+            r#"done {"currentTest":{"description":"adds","testFile":"t.py","implFile":"c.py"}}"#,
+        ),
         (Role::TestList, 1, r#"done {"currentTest":null}"#),
-        (Role::TestList, 2, "agent.unusable: the script kata.toml has 2 turns for plan; this run asked for turn 3"),
+        (
+            Role::TestList,
+            2,
+            "agent.unusable: the script kata.toml has 2 turns for plan; this run asked for turn 3",
+        ),
         (Role::Test, 0, "done one"),
         (Role::Test, 1, "agent.rate_limit: slow down"),
         (
@@ -274,23 +327,34 @@ done = true
         (Role::Diagnosis, 0, "done "),
         (Role::Refactor, 7, "done "),
     ] {
-        assert_eq!(ended(&take(SCRIPT, role, turn, &place.worktree(), LIMIT)), ending, "{role} {turn}");
+        assert_eq!(
+            ended(&take(SCRIPT, role, turn, &place.worktree(), LIMIT)),
+            ending,
+            "{role} {turn}"
+        );
     }
     let first = take(SCRIPT, Role::Test, 0, &place.worktree(), LIMIT);
     assert_eq!(first.transcript, "# first\nhello\nanswer: one\n");
-    assert_eq!(first.cost, Cost { tokens: Some(12), microdollars: Some(20_000), ..Cost::default() });
+    assert_eq!(
+        first.cost,
+        Cost { tokens: Some(12), microdollars: Some(20_000), ..Cost::default() }
+    );
     let second = take(SCRIPT, Role::Test, 1, &place.worktree(), LIMIT);
     let failure = Ended::RateLimit { retry_after_ms: Some(2500) };
     assert_eq!(second.turn, Turn::Failed { failure, message: "slow down".to_owned() });
     assert_eq!(second.cost, Cost::default(), "unknown is not zero");
     assert_eq!(Agent::Scripted(Script::parse("kata.toml", SCRIPT).unwrap()).name(), "kata");
-    assert_eq!(Agent::Scripted(Script::parse("x.toml", "[[red]]").unwrap()).name(), "script x.toml");
+    assert_eq!(
+        Agent::Scripted(Script::parse("x.toml", "[[red]]").unwrap()).name(),
+        "script x.toml"
+    );
 }
 
 #[test]
-fn line_ends_of_the_file_do_not_reach_what_is_written() {
+fn normalises_line_ends_of_written_files() {
     let place = Place::new();
-    let script = "\u{feff}[[green]]\r\n[[green.do]]\r\nwrite = 'a'\r\ntext = '''\r\nx\r\ny\r\n'''\r\n";
+    let script =
+        "\u{feff}[[green]]\r\n[[green.do]]\r\nwrite = 'a'\r\ntext = '''\r\nx\r\ny\r\n'''\r\n";
     take(script, Role::Implementing, 0, &place.worktree(), LIMIT);
     assert_eq!(place.shows("a"), "x\ny\n");
 }

@@ -6,8 +6,9 @@ import json, os, pathlib, signal, subprocess, sys, time
 
 WORK = {
     "PLAN": {"test-list.md": "# Tests\n\n- [ ] adds two numbers\n"},
-    "RED": {"test_calc.py": "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n\n\n"
-                            "def test_adds_others():\n    assert add(-4, 9) == 5\n"},
+    "RED": {"test_calc.py": "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n"
+                            "    def test_adds(self):\n        assert add(1, 2) == 3\n\n"
+                            "    def test_adds_others(self):\n        assert add(-4, 9) == 5\n"},
     "GREEN": {"calc.py": "def add(a, b):\n    return a + b\n"},
     "REFACTOR": {},
 }

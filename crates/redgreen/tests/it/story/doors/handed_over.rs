@@ -1,8 +1,9 @@
-//! What a run was begun with is what it goes on with: files that are shown to agents, and the words of the command line.
+//! What a run was begun with is what it goes on with: files that are shown to agents, and the words
+//! of the command line.
 
 use super::{RUN_DESIGN, design, turned_down};
 use crate::story::Story;
-use crate::story::scripts::{DONE, GREEN, PLAN, RED};
+use crate::story::scripts::{DONE, GREEN, PLAN, RED_PYTEST as RED};
 
 #[test]
 fn a_request_behind_the_context_is_found_missing_with_the_line_to_type() {
@@ -12,13 +13,19 @@ fn a_request_behind_the_context_is_found_missing_with_the_line_to_type() {
             "run --script @kata.toml --context docs src/util.py \"add roman numerals\"",
             "next  redgreen run 'add roman numerals' --context docs src/util.py",
         ),
-        ("run --context docs src/util.py", "next  redgreen run \"<what to build>\" --context docs src/util.py"),
+        (
+            "run --context docs src/util.py",
+            "next  redgreen run \"<what to build>\" --context docs src/util.py",
+        ),
         ("run", "next  redgreen run \"<what to build>\""),
-        ("--json run", "nothing says what to build"),
+        ("--json run", "no brief: say what to build"),
     ] {
         turned_down(&story, line, words);
     }
-    story.redgreen("run --script @kata.toml \"x\" --spec a.yaml").exits(2).says("cannot be used with");
+    story
+        .redgreen("run --script @kata.toml \"x\" --spec a.yaml")
+        .exits(2)
+        .says("cannot be used with");
     for line in [
         "run --script @kata.toml --context docs src/util.py -- \"a calculator\"",
         "run --script @kata.toml \"a calculator\" --context docs --context src/util.py",
@@ -56,7 +63,8 @@ fn a_run_that_is_resumed_shows_the_files_as_they_were() {
     let brief = super::run_folder(&story).join("journal.jsonl");
     let journal = std::fs::read_to_string(brief).unwrap();
     assert!(
-        journal.contains("It adds, subtracts and multiplies.") && !journal.contains("# Something else"),
+        journal.contains("It adds, subtracts and multiplies.")
+            && !journal.contains("# Something else"),
         "{journal}"
     );
 }
@@ -77,11 +85,15 @@ fn a_run_that_is_taken_over_has_the_files_it_was_begun_with_or_says_so() {
     there.git("fetch -q origin refs/notes/tdd-handoffs:refs/notes/tdd-handoffs");
     there.script("rest.toml", &[RED, GREEN, DONE].concat());
     let line = "resume --script @rest.toml";
-    let said = there.redgreen(line).exits(2).says("docs/lld.md: neither the commit").says("copy them from where");
+    let said = there
+        .redgreen(line)
+        .exits(2)
+        .says("docs/lld.md: the start commit")
+        .says("copy them from the machine");
     assert!(!said.stderr.contains("src/util.py"), "the other file is as it was: {}", said.stderr);
     assert!(!there.root.join(".git/redgreen/runs").exists(), "a run was made");
     there.file("docs/lld.md", "# A calculator\n\nIt adds.\n");
-    there.redgreen(line).exits(3).says("taken over after PLAN of cycle 1");
+    there.redgreen(line).exits(3).says("continued after PLAN of cycle 1");
     let journal = std::fs::read_to_string(super::run_folder(&there).join("journal.jsonl")).unwrap();
     assert!(journal.lines().next().unwrap().contains("It adds.\\n"), "the design as it was");
 }

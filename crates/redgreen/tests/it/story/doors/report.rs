@@ -10,7 +10,11 @@ use crate::story::Story;
 const NASTY: &str = "A till <script>alert('x')</script> & \\\"more\\\"";
 
 fn reported() -> Story {
-    let story = story("spec.yaml", &SPEC.replace("A till that adds up", &format!("\"{NASTY}\"")), SPEC_SCRIPT);
+    let story = story(
+        "spec.yaml",
+        &SPEC.replace("A till that adds up", &format!("\"{NASTY}\"")),
+        SPEC_SCRIPT,
+    );
     story.redgreen("run --script @kata.toml --spec @spec.yaml").exits(3);
     story.redgreen("report --html @run.html").exits(0).says("wrote ");
     story
@@ -21,9 +25,16 @@ fn a_page_needs_no_network_holds_no_script_and_escapes_what_came_from_outside() 
     let story = reported();
     let page = fs::read_to_string(story.place("run.html")).unwrap();
     assert!(
-        !page.contains("<script") && !page.contains("src=") && !page.contains("http://") && !page.contains("https://")
+        !page.contains("<script")
+            && !page.contains("src=")
+            && !page.contains("http://")
+            && !page.contains("https://")
     );
-    assert!(page.contains("A till &lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; &quot;more&quot;"));
+    assert!(
+        page.contains(
+            "A till &lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; &quot;more&quot;"
+        )
+    );
     for words in [
         "prefers-color-scheme: dark",
         "green.does_not_compile",
@@ -36,8 +47,12 @@ fn a_page_needs_no_network_holds_no_script_and_escapes_what_came_from_outside() 
         assert!(page.contains(words), "{words}");
     }
     let answer = story.redgreen("report --json").exits(0).json();
-    let phases: Vec<&str> =
-        answer["steps"].as_array().unwrap().iter().map(|step| step["phase"].as_str().unwrap()).collect();
+    let phases: Vec<&str> = answer["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["phase"].as_str().unwrap())
+        .collect();
     assert_eq!(phases, ["RED", "GREEN", "GREEN", "REFACTOR"]);
     assert_eq!(answer["steps"][1]["verdict"]["decision"], "refused");
     story.redgreen("report").exits(0).says("## TDD Cycle Summary");
@@ -54,14 +69,17 @@ const wide = document.documentElement.scrollWidth > innerWidth;
 document.body.dataset.measured = innerWidth + ' tiles ' + Object.values(rows).join('+') + ' overflow ' + wide;
 </script>";
 
-/// A browser reads the page as we meant it: every step is there, nothing of the title became markup, the tiles fill their
-/// rows and nothing sticks out, from a desk to the narrowest window a browser without a screen has.
+/// A browser reads the page as we meant it: every step is there, nothing of the title became
+/// markup, the tiles fill their rows and nothing sticks out, from a desk to the narrowest window a
+/// browser without a screen has.
 fn browser_shows(story: &Story) {
     let page = fs::read_to_string(story.place("run.html")).unwrap();
     let Some(shown) = dom(story, "run.html", 1440) else { return };
-    for words in
-        ["id=\"step-0\"", "id=\"step-3\"", "<h1>A till &lt;script&gt;alert('x')&lt;/script&gt; &amp; \"more\"</h1>"]
-    {
+    for words in [
+        "id=\"step-0\"",
+        "id=\"step-3\"",
+        "<h1>A till &lt;script&gt;alert('x')&lt;/script&gt; &amp; \"more\"</h1>",
+    ] {
         assert!(shown.contains(words), "{words} is not in\n{shown}");
     }
     // Our own script, which the page itself forbids.
@@ -84,7 +102,15 @@ fn dom(story: &Story, page: &str, width: u32) -> Option<String> {
     let page = format!("file://{}", story.place(page).display());
     let home = story.place("browser").display().to_string();
     let size = format!("--window-size={width},900");
-    let line = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", &size, "--dump-dom", &page];
+    let line = [
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        &size,
+        "--dump-dom",
+        &page,
+    ];
     match story.command("chromium").env("HOME", &home).args(line).output() {
         Ok(shown) => Some(String::from_utf8_lossy(&shown.stdout).into_owned()),
         Err(_) => {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{SPEC, SPEC_SCRIPT, TASK, TASK_SCRIPT, run_folder, story};
 use crate::story::Story;
-use crate::story::scripts::{PLAN, RED, WRONG};
+use crate::story::scripts::{PLAN, RED_PYTEST as RED, WRONG};
 
 fn schema(name: &str) -> Validator {
     let text = Story::bare_folder().redgreen(&format!("schema {name}")).exits(0).stdout;
@@ -28,9 +28,12 @@ fn notices(schema: &Validator, value: &Value, changes: &[(&str, Value)]) {
     for (pointer, new) in changes {
         let mut faulty = value.clone();
         let (above, name) = pointer.rsplit_once('/').unwrap();
-        let place = faulty.pointer_mut(above).unwrap_or_else(|| panic!("there is no {above} in {value}"));
+        let place =
+            faulty.pointer_mut(above).unwrap_or_else(|| panic!("there is no {above} in {value}"));
         match (place, new) {
-            (Value::Object(object), Value::Null) => assert!(object.remove(name).is_some(), "{pointer}"),
+            (Value::Object(object), Value::Null) => {
+                assert!(object.remove(name).is_some(), "{pointer}");
+            }
             (Value::Object(object), new) => drop(object.insert(name.to_owned(), new.clone())),
             (place, new) => *place = new.clone(),
         }
@@ -43,7 +46,8 @@ fn yaml(text: &str) -> Value {
 }
 
 fn page(name: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book").join(name)).unwrap()
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book").join(name))
+        .unwrap()
 }
 
 /// The fenced blocks of a page in a language.
@@ -94,8 +98,7 @@ fn tasks() {
     let task: Value = serde_json::from_str(TASK).unwrap();
     fits(&schema, &task);
     let mut merged = task.clone();
-    merged["cli_execution"] =
-        json!({ "id": "S1-IMPL-4", "strategy": "merge_fork", "resume_from": ["S1-IMPL-2", "S1-IMPL-3"] });
+    merged["cli_execution"] = json!({ "id": "S1-IMPL-4", "strategy": "merge_fork", "resume_from": ["S1-IMPL-2", "S1-IMPL-3"] });
     merged["implementation"].as_array_mut().unwrap().insert(0, json!("look around"));
     fits(&schema, &merged);
     notices(
@@ -125,18 +128,26 @@ fn events_and_handoffs() {
     let (event, handoff) = (schema("event"), schema("handoff"));
     let story = story("spec.yaml", SPEC, SPEC_SCRIPT);
     let said = story.redgreen("--json run --script @kata.toml --spec @spec.yaml").exits(3);
-    let lines: Vec<Value> = said.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> =
+        said.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let (_, events) = lines.split_last().unwrap();
     assert!(events.len() > 20);
     for line in events {
         fits(&event, line);
     }
     for commit in story.git(&format!("rev-list main..{}", story.branch())).lines() {
-        let note: Value = serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {commit}"))).unwrap();
+        let note: Value =
+            serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {commit}")))
+                .unwrap();
         fits(&handoff, &note);
-        let changes = ["version", "phase", "nextPhase", "cycleNumber", "completedTests", "retryCount", "run"];
+        let changes =
+            ["version", "phase", "nextPhase", "cycleNumber", "completedTests", "retryCount", "run"];
         for name in changes {
-            notices(&handoff, &note, &[(&format!("/{name}"), Value::Null), (&format!("/{name}"), json!({}))]);
+            notices(
+                &handoff,
+                &note,
+                &[(&format!("/{name}"), Value::Null), (&format!("/{name}"), json!({}))],
+            );
         }
         notices(
             &handoff,
@@ -152,7 +163,8 @@ fn events_and_handoffs() {
     }
     story.redgreen("approve").exits(0);
     let journal = fs::read_to_string(run_folder(&story).join("journal.jsonl")).unwrap();
-    let journal: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let journal: Vec<Value> =
+        journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for line in &journal {
         fits(&event, line);
     }
@@ -172,16 +184,23 @@ fn events_and_handoffs() {
             ("/verdict/decision", json!("perhaps")),
         ],
     );
-    notices(&event, turned, &[("/role", json!("nobody")), ("/turn", json!({})), ("/tookMs", json!(-1))]);
+    notices(
+        &event,
+        turned,
+        &[("/role", json!("nobody")), ("/turn", json!({})), ("/tookMs", json!(-1))],
+    );
 }
 
-/// Where all tests are written at once, more are withheld as well, unless the specification says otherwise.
+/// Where all tests are written at once, more are withheld as well, unless the specification says
+/// otherwise.
 #[test]
 fn events_of_withheld_tests() {
     let (event, handoff) = (schema("event"), schema("handoff"));
     let more = "from shop.till import Till\n\n\ndef test_five_times():\n    till = Till()\n    for _ in range(5):\n        \
                 till.add(7)\n    assert till.total() == 35\n";
-    let add = format!("[[red]]\ndo = [\n  {{ write = \".redgreen/withheld/tests/test_more.py\", text = {more:?} }},\n");
+    let add = format!(
+        "[[red]]\ndo = [\n  {{ write = \".redgreen/withheld/tests/test_more.py\", text = {more:?} }},\n"
+    );
     let script = SPEC_SCRIPT.replacen("[[red]]\ndo = [", &add, 1);
     assert_ne!(script, SPEC_SCRIPT);
     let off = story("spec.yaml", &format!("{SPEC}\nwithhold: false\n"), &script);
@@ -189,19 +208,34 @@ fn events_of_withheld_tests() {
     assert!(!off.git(&format!("ls-tree -r --name-only {}", off.branch())).contains("test_more"));
 
     let story = story("spec.yaml", SPEC, &script);
-    story.redgreen("run --script @kata.toml --spec @spec.yaml").exits(3).says("1 test passed that the implementer");
-    assert!(story.git(&format!("ls-tree -r --name-only {}", story.branch())).contains("tests/test_more.py"));
+    story
+        .redgreen("run --script @kata.toml --spec @spec.yaml")
+        .exits(3)
+        .says("1 test passed that the implementer");
+    assert!(
+        story
+            .git(&format!("ls-tree -r --name-only {}", story.branch()))
+            .contains("tests/test_more.py")
+    );
     let journal = fs::read_to_string(run_folder(&story).join("journal.jsonl")).unwrap();
-    let journal: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let journal: Vec<Value> =
+        journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for line in &journal {
         fits(&event, line);
     }
     for (name, field) in [("turned", "withheld"), ("judged", "withheld"), ("judged", "joined")] {
-        let line = journal.iter().find(|line| line["event"] == name && line.get(field).is_some()).unwrap();
-        notices(&event, line, &[(&format!("/{field}"), json!({})), (&format!("/{field}"), json!(3))]);
+        let line =
+            journal.iter().find(|line| line["event"] == name && line.get(field).is_some()).unwrap();
+        notices(
+            &event,
+            line,
+            &[(&format!("/{field}"), json!({})), (&format!("/{field}"), json!(3))],
+        );
     }
     for commit in story.git(&format!("rev-list main..{}", story.branch())).lines() {
-        let note: Value = serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {commit}"))).unwrap();
+        let note: Value =
+            serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {commit}")))
+                .unwrap();
         fits(&handoff, &note);
         notices(&handoff, &note, &[("/withheldTests", json!("some"))]);
     }
@@ -215,7 +249,7 @@ fn events_of_runs_that_go_wrong() {
     let failing = story("task.json", TASK, &format!("{red}[[green]]{}", green.replace("+ 32", "")));
     failing.redgreen("run --script @kata.toml --task @task.json --max-iterations 1").exits(1);
     failing.redgreen("abort").exits(0);
-    let killed = Story::new().env("REDGREEN_KILL_AT", "before:9");
+    let killed = Story::pytest().env("REDGREEN_KILL_AT", "before:9");
     killed.script("kata.toml", &[PLAN, RED, WRONG].concat());
     assert_eq!(killed.redgreen("run --script @kata.toml x").signal, Some(9));
     let killed = killed.env("REDGREEN_KILL_AT", "");
@@ -236,11 +270,15 @@ fn events_of_runs_that_go_wrong() {
 #[test]
 fn verdicts_of_the_judge() {
     let schema = schema("verdict");
-    let story = Story::new();
-    story.file("test_add.py", "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n");
+    let story = Story::pytest();
+    story.file(
+        "test_add.py",
+        "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n",
+    );
     story.commit("a test");
-    let judged =
-        |phase: &str, code: i32| story.redgreen(&format!("--json judge {phase} --base HEAD~1")).exits(code).json();
+    let judged = |phase: &str, code: i32| {
+        story.redgreen(&format!("--json judge {phase} --base HEAD~1")).exits(code).json()
+    };
     let red = judged("red", 0);
     fits(&schema, &red);
     story.file("calc.py", "def add(a, b):\n    return 0\n");
@@ -271,16 +309,18 @@ fn settings() {
     let toml = |text: &str| -> Value { toml::from_str(text).unwrap() };
     fits(&schema, &toml(""));
     // Every setting of the template, as it is and with its defaults.
-    let template = Story::new().redgreen("init --print").exits(0).stdout;
+    let template = Story::pytest().redgreen("init --print").exits(0).stdout;
     fits(&schema, &toml(&template));
     fits(&schema, &toml(&template.replace("#: ", "")));
-    for name in ["settings.md", "external-agents.md", "models.md", "built-in-agent.md", "frameworks.md"] {
+    for name in
+        ["settings.md", "external-agents.md", "models.md", "built-in-agent.md", "frameworks.md"]
+    {
         for block in blocks(&page(name), "toml") {
             fits(&schema, &toml(&block));
         }
     }
     // What is in force, put back together from `redgreen config`.
-    let story = Story::new();
+    let story = Story::pytest();
     story.file("redgreen.toml", &template.replace("#: ", ""));
     let answer = story.redgreen("config --json").exits(0).json();
     let mut whole = json!({});
@@ -317,7 +357,9 @@ fn settings() {
         ],
     );
     // What the schema refuses, the program refuses too.
-    for (text, words) in [("max-retrys = 3\n", "did you mean"), ("max-retries = \"three\"\n", "redgreen.toml:1:15")] {
+    for (text, words) in
+        [("max-retrys = 3\n", "did you mean"), ("max-retries = \"three\"\n", "redgreen.toml:1:15")]
+    {
         story.file("redgreen.toml", text);
         story.redgreen("status").exits(2).says(words);
     }

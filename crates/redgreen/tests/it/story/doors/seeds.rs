@@ -1,7 +1,9 @@
-//! The examples of the documents redgreen follows: every test, scenario and line of a checklist they name has a test of
-//! that name, which looks at what the real program did. What a model would do is played by a script or by a server.
+//! The examples of the documents redgreen follows: every test, scenario and line of a checklist
+//! they name has a test of that name, which looks at what the real program did. What a model would
+//! do is played by a script or by a server.
 //!
-//! A run takes seconds, and most lines look at another side of the same run: such runs are made once for all of them.
+//! A run takes seconds, and most lines look at another side of the same run: such runs are made
+//! once for all of them.
 
 mod arbiter;
 mod orchestrator;
@@ -52,7 +54,8 @@ impl Told {
     }
 
     fn note(&self, commit: &str) -> Value {
-        serde_json::from_str(&self.story.git(&format!("notes --ref=tdd-handoffs show {commit}"))).unwrap()
+        serde_json::from_str(&self.story.git(&format!("notes --ref=tdd-handoffs show {commit}")))
+            .unwrap()
     }
 
     /// A file of the branch as it ended.
@@ -69,25 +72,35 @@ impl Told {
 
 /// The codes of a step's reasons.
 fn codes(step: &Value) -> Vec<&str> {
-    step["verdict"]["reasons"].as_array().unwrap().iter().map(|reason| reason["code"].as_str().unwrap()).collect()
+    step["verdict"]["reasons"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|reason| reason["code"].as_str().unwrap())
+        .collect()
 }
 
 fn names(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|item| item.as_str().unwrap()).collect()
 }
 
-/// A specification: RED at once; GREEN lacks a module, then breaks a test that was there, then is right.
+/// A specification: RED at once; GREEN lacks a module, then breaks a test that was there, then is
+/// right.
 fn spec_run() -> &'static Told {
     static TOLD: OnceLock<Told> = OnceLock::new();
     TOLD.get_or_init(|| {
         let (before, last) = SPEC_SCRIPT.rsplit_once("[[green]]").unwrap();
-        let breaks = last.replacen("do = [{", "do = [{ write = \"old.py\", text = \"ONE = 2\\n\" }, {", 1);
-        let story = Story::shared();
-        story
-            .file("old.py", "ONE = 1\n")
-            .file("tests/test_old.py", "from old import ONE\n\n\ndef test_old():\n    assert ONE == 1\n");
+        let breaks =
+            last.replacen("do = [{", "do = [{ write = \"old.py\", text = \"ONE = 2\\n\" }, {", 1);
+        let story = Story::shared_pytest();
+        story.file("old.py", "ONE = 1\n").file(
+            "tests/test_old.py",
+            "from old import ONE\n\n\ndef test_old():\n    assert ONE == 1\n",
+        );
         story.commit("old code");
-        let script = format!("{before}[[green]]{breaks}\n[[diagnosis]]\nanswer = \"one is one\"\n\n[[green]]{last}");
+        let script = format!(
+            "{before}[[green]]{breaks}\n[[diagnosis]]\nanswer = \"one is one\"\n\n[[green]]{last}"
+        );
         story.script("spec.yaml", SPEC).script("kata.toml", &script);
         Told::new(story, RUN_SPEC, 3)
     })
@@ -97,7 +110,7 @@ fn spec_run() -> &'static Told {
 fn task_run() -> &'static Told {
     static TOLD: OnceLock<Told> = OnceLock::new();
     TOLD.get_or_init(|| {
-        let story = Story::shared();
+        let story = Story::shared_pytest();
         let refactored = "\n[[refactor]]\ndo = [{ edit = \"temperature.py\", old = \"celsius * 9 // 5 + 32\", new = \"32 + celsius * 9 // 5\" }]\n";
         story.script("task.json", TASK).script("kata.toml", &format!("{TASK_SCRIPT}{refactored}"));
         Told::new(story, RUN_TASK, 3)
@@ -109,7 +122,7 @@ fn model_run() -> &'static (Told, Server) {
     static TOLD: OnceLock<(Told, Server)> = OnceLock::new();
     TOLD.get_or_init(|| {
         let server = Server::answering(shopkeeper);
-        let story = served(Story::shared(), &server, Wire::Anthropic);
+        let story = served(Story::shared_pytest(), &server, Wire::Anthropic);
         story.file("notes.txt", "first line\na needle in it\n").script("spec.yaml", SPEC);
         story.commit("notes");
         (Told::new(story, "run --spec @spec.yaml", 3), server)
@@ -127,7 +140,8 @@ fn role(seen: &Seen) -> &'static str {
     roles.into_iter().find(|(words, _)| text.contains(words)).map_or("nobody", |(_, role)| role)
 }
 
-/// The scripted turns of a specification, as tool calls: every tool is used, and several in one answer.
+/// The scripted turns of a specification, as tool calls: every tool is used, and several in one
+/// answer.
 fn shopkeeper(seen: &Seen) -> Turn {
     let script: toml::Value = toml::from_str(SPEC_SCRIPT).unwrap();
     let wrote = |role: &str, turn: usize, index: usize| {
@@ -171,6 +185,7 @@ fn tool_results(server: &Server, of: &str, answers: usize) -> Vec<String> {
     let requests = server.requests();
     let seen = requests.iter().find(|seen| role(seen) == of && seen.answers() == answers).unwrap();
     let last = seen.body["messages"].as_array().unwrap().last().unwrap().clone();
-    let results = last["content"].as_array().unwrap().iter().filter(|block| block["type"] == "tool_result");
+    let results =
+        last["content"].as_array().unwrap().iter().filter(|block| block["type"] == "tool_result");
     results.map(|block| block["content"].to_string()).collect()
 }

@@ -1,4 +1,5 @@
-//! A task for an external agent says which conversation goes on: a program that remembers conversations, run for real.
+//! A task for an external agent says which conversation goes on: a program that remembers
+//! conversations, run for real.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +13,7 @@ const PROGRAM: &str = include_str!("sessions.py");
 
 /// A project whose agent is a program that speaks and is driven as Claude Code is.
 fn story() -> Story {
-    let story = Story::new();
+    let story = Story::pytest();
     let home = story.place("home");
     fs::create_dir_all(home.join(".fake")).unwrap();
     fs::create_dir_all(story.place("bin")).unwrap();
@@ -40,7 +41,8 @@ fn task(id: &str, strategy: &str, from: &Value) -> String {
     task.to_string()
 }
 
-/// What a run of a task left: the conversation of each role, from the note and, the same, from the journal.
+/// What a run of a task left: the conversation of each role, from the note and, the same, from the
+/// journal.
 struct Sessions {
     test: String,
     implementing: String,
@@ -53,13 +55,19 @@ fn run(story: &Story, id: &str, strategy: &str, from: &Value) -> Sessions {
     fs::remove_file(story.place("home/.fake/calls")).ok();
     let status = story.redgreen("--json run --task @task.json").exits(3).json()["runs"][0].clone();
     let branch = status["branch"].as_str().unwrap();
-    let note: Value = serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {branch}"))).unwrap();
+    let note: Value =
+        serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {branch}")))
+            .unwrap();
     assert_eq!(note["run"]["brief"]["execution"]["id"], id, "{note}");
     let folder = story.root.join(".git/redgreen/runs").join(status["id"].as_str().unwrap());
     let journal = fs::read_to_string(folder.join("journal.jsonl")).unwrap();
     let turned = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     for turn in turned.filter(|line| line["event"] == "turned") {
-        assert_eq!(turn["session"], note["sessions"][turn["role"].as_str().unwrap()], "{turn} {note}");
+        assert_eq!(
+            turn["session"],
+            note["sessions"][turn["role"].as_str().unwrap()],
+            "{turn} {note}"
+        );
     }
     let session = |role: &str| note["sessions"][role].as_str().unwrap().to_owned();
     let calls = fs::read_to_string(story.place("home/.fake/calls")).unwrap();
@@ -79,7 +87,11 @@ fn a_task_begins_goes_on_forks_and_merges_conversations_by_its_ids() {
     assert_eq!(first.calls[1], format!("GREEN --session-id {}", first.implementing));
 
     let resumed = run(&story, "S1-IMPL-2", "resume", &"S1-IMPL-1".into());
-    assert_eq!((&resumed.test, &resumed.implementing), (&first.test, &first.implementing), "the same conversations");
+    assert_eq!(
+        (&resumed.test, &resumed.implementing),
+        (&first.test, &first.implementing),
+        "the same conversations"
+    );
     assert_eq!(resumed.calls[1], format!("GREEN --resume {}", first.implementing));
 
     let forked = run(&story, "S1-IMPL-3", "fork", &"S1-IMPL-1".into());
@@ -88,14 +100,21 @@ fn a_task_begins_goes_on_forks_and_merges_conversations_by_its_ids() {
 
     let both = serde_json::json!(["S1-IMPL-3", "S1-IMPL-2"]);
     let merged = run(&story, "S1-IMPL-4", "merge_fork", &both);
-    assert_eq!(merged.calls[0], format!("RED --resume {} --fork-session", forked.test), "a copy of the first");
+    assert_eq!(
+        merged.calls[0],
+        format!("RED --resume {} --fork-session", forked.test),
+        "a copy of the first"
+    );
     assert_ne!(merged.test, forked.test);
 
     // The agent's own name for a conversation does as well, and one that is gone is begun anew.
     let own = run(&story, "S1-IMPL-5", "resume", &merged.test.clone().into());
     assert_eq!(own.calls[0], format!("RED --resume {}", merged.test));
     let gone = run(&story, "S1-IMPL-6", "resume", &"nobody-knows-it".into());
-    assert_eq!(gone.calls[..2], ["RED --resume nobody-knows-it".to_owned(), format!("RED --session-id {}", gone.test)]);
+    assert_eq!(
+        gone.calls[..2],
+        ["RED --resume nobody-knows-it".to_owned(), format!("RED --session-id {}", gone.test)]
+    );
 }
 
 #[test]
@@ -110,5 +129,8 @@ fn a_task_for_the_command_line_takes_an_agent_that_is_installed_or_says_that_non
     assert!(said.stderr.contains("by claude"), "{}{}", said.stdout, said.stderr);
     let path = story.command("sh").args(["-c", "dirname $(command -v git)"]).output().unwrap();
     let bare = story.env("PATH", String::from_utf8(path.stdout).unwrap().trim());
-    bare.redgreen("run --task @task.json").exits(2).says("method is \"cli\"").says("redgreen agents");
+    bare.redgreen("run --task @task.json")
+        .exits(2)
+        .says("method is \"cli\"")
+        .says("redgreen agents");
 }

@@ -1,4 +1,5 @@
-//! Commands that a project brings along run once its user agrees: by a verb, once, or at a terminal where they are asked.
+//! Commands that a project brings along run once its user agrees: by a verb, once, or at a terminal
+//! where they are asked.
 
 use super::{RUN_DESIGN, design, run_folder, turned_down};
 use crate::story::Story;
@@ -23,7 +24,7 @@ fn commands_of_a_project_run_only_once_they_are_trusted() {
     story.redgreen("trust").exits(0).says("trusted");
     story.redgreen(RUN_DESIGN).exits(3);
     story.redgreen("trust --revoke").exits(0);
-    story.redgreen("approve").exits(2).says("have not agreed");
+    story.redgreen("approve").exits(2).says("have not trusted this project's settings yet");
     story.redgreen("approve --trust").exits(0);
     assert!(run_folder(&story).join("artifacts/tdd-summary.md").is_file());
 }
@@ -34,10 +35,10 @@ fn at_a_terminal_nothing_runs_before_the_answer() {
     let story = story();
     let line = format!("{RUN_DESIGN} --no-input");
     for (answer, code, words) in [
-        ("no\n", 2, "you have not agreed to yet"),
-        ("\n", 2, "you have not agreed to yet"),
-        ("\u{4}", 2, "you have not agreed to yet"),
-        ("maybe\nno\n", 2, "\"maybe\" is neither `yes` nor `no`"),
+        ("no\n", 2, "you have not trusted this project's settings yet"),
+        ("\n", 2, "you have not trusted this project's settings yet"),
+        ("\u{4}", 2, "you have not trusted this project's settings yet"),
+        ("maybe\nno\n", 2, "expected `yes` or `no`, not \"maybe\""),
         ("\u{3}", 130, "interrupted"),
     ] {
         let before = story.belongings();
@@ -48,7 +49,10 @@ fn at_a_terminal_nothing_runs_before_the_answer() {
             "{answer:?}: {screen}"
         );
         assert_eq!(story.belongings(), before, "{answer:?}");
-        assert!(!story.root.join(".git/redgreen/runs").exists() && !story.place("home/set-up").exists(), "{answer:?}");
+        assert!(
+            !story.root.join(".git/redgreen/runs").exists() && !story.place("home/set-up").exists(),
+            "{answer:?}"
+        );
         story.redgreen("trust --show").exits(0).says("not trusted");
     }
     let (ended, screen) = on_a_terminal(&story, &line, &[(QUESTION, "yes\n")]);
@@ -62,7 +66,7 @@ fn at_a_terminal_nothing_runs_before_the_answer() {
 #[test]
 fn ctrl_c_at_the_question_at_the_end_leaves_the_run_waiting() {
     let story = design();
-    let (ended, screen) = on_a_terminal(&story, RUN_DESIGN, &[("decides later] ", "\u{3}")]);
+    let (ended, screen) = on_a_terminal(&story, RUN_DESIGN, &[("decide later] ", "\u{3}")]);
     assert_eq!(ended, Some(130), "{screen}");
     story.redgreen("status").exits(0).says("waiting for a human");
 }
@@ -79,7 +83,10 @@ fn a_project_takes_no_fence_away_without_its_user() {
         ("[worktree]\ncopy = [\"notes.txt\"]\n", "worktree.copy: notes.txt"),
         ("[model]\nrecord = \"../elsewhere.jsonl\"\n", "model.record: ../elsewhere.jsonl"),
         ("[model]\nreplay = \"/elsewhere.jsonl\"\n", "model.replay: /elsewhere.jsonl"),
-        ("[agent.custom.x]\ncommand = \"x\"\nnew = [\"-c\", \"more\"]\n", "agent.custom words: -c more"),
+        (
+            "[agent.custom.x]\ncommand = \"x\"\nnew = [\"-c\", \"more\"]\n",
+            "agent.custom words: -c more",
+        ),
         ("[agent.custom.x]\ncommand = \"x\"\nenv = [\"AWS_*\"]\n", "agent.custom.env: AWS_*"),
         ("[agent.custom.x]\ncommand = \"x\"\nfolders = [\".ssh\"]\n", "agent.custom.folders: .ssh"),
         ("[agent.custom.x]\ncommand = \"x\"\nfiles = [\".netrc\"]\n", "agent.custom.files: .netrc"),

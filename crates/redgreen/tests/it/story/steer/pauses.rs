@@ -8,13 +8,14 @@ use std::thread;
 
 use serde_json::Value;
 
-use super::{editing, events, heard, hearing, last_note, run_folder};
+use super::{agent_output, editing, events, heard, last_note, run_folder};
 use crate::story::Story;
 use crate::story::crash::{is_all, kill_at};
 use crate::story::scripts::{DONE, GREEN, PLAN, RED, turn};
 use crate::story::terminal::on_a_terminal;
 
-const ALL: &str = "run --script @kata.toml --pause-after plan,red --pause-after green,refactor \"an adder\"";
+const ALL: &str =
+    "run --script @kata.toml --pause-after plan,red --pause-after green,refactor \"an adder\"";
 const SIGKILL: i32 = 9;
 /// One point in this many, unless all are wanted.
 const STRIDE: usize = 5;
@@ -49,12 +50,15 @@ fn a_run_pauses_after_each_phase_and_goes_on_when_it_is_resumed() {
     story
         .redgreen(ALL)
         .exits(3)
-        .says("waiting for you: PLAN is accepted, and the run pauses")
+        .says("waiting for you: PLAN is accepted and the run is paused")
         .says("change the plan: redgreen plan");
     story.redgreen("why").exits(0).says("you let it go on").says("waiting for you");
     story.redgreen("approve").exits(2).says("is not done yet").says("redgreen resume");
     for phase in ["RED", "GREEN", "REFACTOR"] {
-        let said = story.redgreen("resume").exits(3).says(&format!("waiting for you: {phase} is accepted"));
+        let said = story
+            .redgreen("resume")
+            .exits(3)
+            .says(&format!("waiting for you: {phase} is accepted"));
         said.says("redgreen reject").says("change it by hand");
         assert!(worktree(&story).is_dir());
     }
@@ -77,7 +81,10 @@ fn pauses_are_set_in_the_settings_changed_by_resume_and_end_with_none() {
     story.redgreen("resume --pause-after none").exits(3).says("waiting for a human");
     story.redgreen("run --pause-after blue x").exits(2).says("plan, red, green, refactor, none");
     story.file("redgreen.toml", "pause-after = [\"blue\"]\n");
-    story.redgreen("run --script @kata.toml x").exits(2).says("it has to be one of \"plan\", \"red\"");
+    story
+        .redgreen("run --script @kata.toml x")
+        .exits(2)
+        .says("it must be one of \"plan\", \"red\"");
 }
 
 #[test]
@@ -109,7 +116,11 @@ fn killed_at_any_effect_a_run_pauses_where_it_would_have_and_comes_to_the_same()
                         line = "resume";
                     }
                     let said = kill_at(&story, line, &format!("{moment}:{effect}"));
-                    assert!(said.signal == Some(SIGKILL) || said.code == Some(3), "{point}: {}", said.stderr);
+                    assert!(
+                        said.signal == Some(SIGKILL) || said.code == Some(3),
+                        "{point}: {}",
+                        said.stderr
+                    );
                     for _ in 0..6 {
                         if outcome(&story)["outcome"] == "waiting" {
                             break;
@@ -131,31 +142,39 @@ fn a_rejected_test_is_written_anew_with_the_words() {
     let again = turn(
         "red",
         &[
-            hearing(&story, "red"),
-            r#"{ write = "test_sum.py", text = "from calc import add\n\n\ndef test_sums():\n    assert add(3, 4) == 7\n" }"#
+            agent_output(&story, "red"),
+            r#"{ write = "test_sum.py", text = "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    def test_sums(self):\n        assert add(3, 4) == 7\n" }"#
                 .to_owned(),
         ]
         .join(", "),
     );
     story.script("kata.toml", &[PLAN, RED, &again, GREEN, DONE].concat());
     story.redgreen("run --script @kata.toml --pause-after plan,red \"an adder\"").exits(3);
-    story.redgreen("reject \"no test yet\"").exits(2).says("no test that could be rejected");
+    story.redgreen("reject \"no test yet\"").exits(2).says("no test to reject now");
     story.redgreen("resume").exits(3);
-    story.redgreen("reject \"  \"").exits(2).says("needs a reason");
+    story.redgreen("reject \"  \"").exits(2).says("requires a reason");
     let kill = kill_at(&story, "reject \"use larger numbers\"", "after:1");
     assert_eq!(kill.signal, Some(SIGKILL), "{}", kill.stderr);
-    let said = story.redgreen("reject \"use larger numbers\"").exits(0).says("the test is rejected");
+    let said =
+        story.redgreen("reject \"use larger numbers\"").exits(0).says("the test is rejected");
     said.says("redgreen resume");
     story.redgreen("why").exits(0).says("use larger numbers");
     story.redgreen("resume --pause-after none").exits(3).says("waiting for a human");
-    assert_eq!(heard(&story, "red"), "- I rejected the test that was accepted for this: use larger numbers");
+    assert_eq!(
+        heard(&story, "red"),
+        "- I rejected the test that was accepted for this: use larger numbers"
+    );
     assert_eq!(
         last_note(&story)["userMessages"][0],
         "I rejected the test that was accepted for this: use larger numbers"
     );
     let files = story.git(&format!("ls-tree -r --name-only {}", story.branch()));
     assert!(files.contains("test_sum.py") && !files.contains("test_add.py"), "{files}");
-    assert!(story.salvages().iter().any(|name| name.ends_with("-rolled-back")), "{:?}", story.salvages());
+    assert!(
+        story.salvages().iter().any(|name| name.ends_with("-rolled-back")),
+        "{:?}",
+        story.salvages()
+    );
 }
 
 #[test]
@@ -163,11 +182,21 @@ fn a_test_that_the_user_changes_by_hand_is_judged_again() {
     let story = story();
     story.redgreen("run --script @kata.toml --pause-after red \"an adder\"").exits(3);
     let place = worktree(&story);
-    let test = "from calc import add\n\n\ndef test_adds():\n    assert add(10, 20) == 30\n";
+    let test = "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    \
+                def test_adds(self):\n        assert add(10, 20) == 30\n";
     // One that passes at once is no RED: it stays where it is.
-    fs::write(place.join("test_add.py"), "def test_adds():\n    assert 1 + 1 == 2\n").unwrap();
-    let said = story.redgreen("resume").exits(3).says("what you changed in RED is refused").says("change it again in");
-    said.says("judged again");
+    fs::write(
+        place.join("test_add.py"),
+        "import unittest\n\n\nclass Tests(unittest.TestCase):\n    \
+         def test_adds(self):\n        assert 1 + 1 == 2\n",
+    )
+    .unwrap();
+    let said = story
+        .redgreen("resume")
+        .exits(3)
+        .says("your changes in RED are refused")
+        .says("change it again in");
+    said.says("judging them again");
     assert!(fs::read_to_string(place.join("test_add.py")).unwrap().contains("1 + 1"));
     fs::write(place.join("test_add.py"), test).unwrap();
     assert_eq!(kill_at(&story, "resume", "after:1").signal, Some(SIGKILL));
@@ -177,7 +206,11 @@ fn a_test_that_the_user_changes_by_hand_is_judged_again() {
     let subjects = story.log(&format!("main..{}", story.branch()));
     let tests = subjects.iter().filter(|subject| *subject == "test: adds").count();
     assert_eq!(tests, 1, "one commit for RED: {subjects:?}");
-    assert!(story.salvages().iter().any(|name| name.ends_with("-edited")), "{:?}", story.salvages());
+    assert!(
+        story.salvages().iter().any(|name| name.ends_with("-edited")),
+        "{:?}",
+        story.salvages()
+    );
     story.redgreen("approve").exits(0);
 }
 
@@ -185,11 +218,17 @@ fn a_test_that_the_user_changes_by_hand_is_judged_again() {
 fn code_that_the_user_changes_by_hand_is_judged_again() {
     for (phase, file) in [("green", "calc.py"), ("refactor", "calc.py")] {
         let story = story();
-        story.redgreen(&format!("run --script @kata.toml --pause-after {phase} \"an adder\"")).exits(3);
+        story
+            .redgreen(&format!("run --script @kata.toml --pause-after {phase} \"an adder\""))
+            .exits(3);
         let code = "def add(a, b):\n    \"\"\"The sum.\"\"\"\n    return a + b\n";
         fs::write(worktree(&story).join(file), code).unwrap();
         story.redgreen("resume").exits(3).says("waiting for a human");
-        assert_eq!(story.git(&format!("show {}:{file}", story.branch())), code.trim_end(), "{phase}");
+        assert_eq!(
+            story.git(&format!("show {}:{file}", story.branch())),
+            code.trim_end(),
+            "{phase}"
+        );
         story.redgreen("approve").exits(0);
     }
 }
@@ -199,20 +238,31 @@ fn what_the_user_changes_is_tried_with_the_withheld_tests_as_well() {
     let red = r#"
 [[red]]
 do = [
-  { write = "test_add.py", text = "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n" },
-  { write = ".redgreen/withheld/test_more.py", text = "from calc import add\n\n\ndef test_more():\n    assert add(4, 5) == 9\n" },
+  { write = "test_add.py", text = "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    def test_adds(self):\n        assert add(1, 2) == 3\n" },
+  { write = ".redgreen/withheld/test_more.py", text = "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    def test_more(self):\n        assert add(4, 5) == 9\n" },
 ]
 "#;
     let story = Story::new().quick();
     story.script("kata.toml", &[PLAN, red, GREEN, DONE].concat());
-    story.redgreen("run --script @kata.toml --pause-after red,green \"an adder\"").exits(3).says("1 test withheld");
+    story
+        .redgreen("run --script @kata.toml --pause-after red,green \"an adder\"")
+        .exits(3)
+        .says("1 test withheld");
     let place = worktree(&story);
-    fs::write(place.join("test_add.py"), "from calc import add\n\n\ndef test_adds():\n    assert add(2, 2) == 4\n")
-        .unwrap();
+    fs::write(
+        place.join("test_add.py"),
+        "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    \
+         def test_adds(self):\n        assert add(2, 2) == 4\n",
+    )
+    .unwrap();
     story.redgreen("resume").exits(3).says("1 test withheld").says("GREEN is accepted");
     assert!(place.join("test_more.py").exists(), "it joined the tests");
     fs::write(place.join("calc.py"), "def add(a, b):\n    return 4\n").unwrap();
-    story.redgreen("resume").exits(3).says("what you changed in GREEN is refused").says("green.overfits");
+    story
+        .redgreen("resume")
+        .exits(3)
+        .says("your changes in GREEN are refused")
+        .says("green.overfits");
     fs::write(place.join("calc.py"), "def add(a, b):\n    return b + a\n").unwrap();
     story.redgreen("resume").exits(3).says("waiting for a human");
     let files = story.git(&format!("ls-tree -r --name-only {}", story.branch()));
@@ -223,12 +273,11 @@ do = [
 fn a_plan_changed_in_its_pause_is_planned_anew_also_after_a_kill() {
     let story = Story::new().quick();
     let plan = PLAN.replace("- [ ] adds\\n", "- [ ] adds\\n- [ ] subtracts\\n");
-    let second =
-        "\n[[plan]]\nnext = { description = \"adds numbers\", test-file = \"test_add.py\", impl-file = \"calc.py\" }\n";
+    let second = "\n[[plan]]\nnext = { description = \"adds numbers\", test-file = \"test_add.py\", impl-file = \"calc.py\" }\n";
     story.script("kata.toml", &[&plan, second, RED, GREEN, DONE].concat());
     story.redgreen("run --script @kata.toml --pause-after plan \"an adder\"").exits(3);
     let story = editing(story, "- [ ] adds numbers\n");
-    story.redgreen("plan").exits(0).says("when the run goes on");
+    story.redgreen("plan").exits(0).says("when the run resumes");
     // Journalled, and killed before its file is removed: it counts once.
     assert_eq!(kill_at(&story, "resume --pause-after none", "before:2").signal, Some(SIGKILL));
     story.redgreen("status").exits(0).says("edited by you");
@@ -241,21 +290,28 @@ fn a_plan_changed_in_its_pause_is_planned_anew_also_after_a_kill() {
 #[test]
 fn at_a_terminal_the_pause_asks() {
     let story = story();
-    let paused = "reject WHY, Enter decides later] ";
+    let paused = "reject WHY, Enter to decide later] ";
     let (code, screen) = on_a_terminal(
         &story,
         "run --script @kata.toml --pause-after red \"an adder\"",
-        &[(paused, "say keep it short\ndiff\nyes\n"), ("for another case, Enter decides later] ", "approve\n")],
+        &[
+            (paused, "say keep it short\ndiff\nyes\n"),
+            ("for another case, Enter to decide later] ", "approve\n"),
+        ],
     );
     assert_eq!(code, Some(0), "{screen}");
-    assert!(screen.contains("is told when it goes on") && screen.contains("+def test_adds():"), "{screen}");
+    assert!(
+        screen.contains("gets the message when it resumes")
+            && screen.contains("+    def test_adds(self):"),
+        "{screen}"
+    );
     assert!(screen.contains("you said") && screen.contains("merged"), "{screen}");
     let (code, screen) = on_a_terminal(
         &story,
         "run --script @kata.toml --pause-after plan \"another adder\"",
         &[(paused, "what\nabort\n")],
     );
-    assert!(screen.contains("is none of `yes`") && screen.contains("aborted"), "{code:?} {screen}");
+    assert!(screen.contains("expected `yes`") && screen.contains("aborted"), "{code:?} {screen}");
 }
 
 #[test]
@@ -265,7 +321,11 @@ fn a_paused_run_can_be_aborted_and_nothing_is_lost() {
     fs::write(worktree(&story).join("mine.txt"), "mine\n").unwrap();
     story.redgreen("abort").exits(0);
     story.assert_no_worktree();
-    assert!(story.salvages().iter().any(|name| name.ends_with("-aborted")), "{:?}", story.salvages());
+    assert!(
+        story.salvages().iter().any(|name| name.ends_with("-aborted")),
+        "{:?}",
+        story.salvages()
+    );
 }
 
 /// Journals of such runs fit the published schema.
@@ -280,7 +340,8 @@ fn every_line_of_a_steered_run_fits_the_schema() {
     let journal = fs::read_to_string(run_folder(&story).join("journal.jsonl")).unwrap();
     for line in journal.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
-        let faults: Vec<String> = schema.iter_errors(&line).map(|error| error.to_string()).collect();
+        let faults: Vec<String> =
+            schema.iter_errors(&line).map(|error| error.to_string()).collect();
         assert_eq!(faults, Vec::<String>::new(), "{line}");
     }
 }

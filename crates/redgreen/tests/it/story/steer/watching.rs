@@ -18,7 +18,7 @@ fn story() -> Story {
 #[test]
 fn a_run_is_followed_from_another_process_until_it_stops() {
     let story = story();
-    story.redgreen("watch").exits(2).says("there is no run here yet");
+    story.redgreen("watch").exits(2).says("this repository has no run yet");
     let run = start(&story, RUN);
     until_at(&story, "red");
     let watches = [start(&story, "watch"), start(&story, "watch --json")];
@@ -26,11 +26,17 @@ fn a_run_is_followed_from_another_process_until_it_stops() {
     let_go(&story, "red");
     let [plain, json] = watches.map(|watch| ended("watch", watch).exits(3));
     ended(RUN, run).exits(3);
-    for words in ["1 PLAN      accepted", "1 RED       accepted", "1 GREEN     accepted", "you said   hello"] {
+    for words in
+        ["1 PLAN      accepted", "1 RED       accepted", "1 GREEN     accepted", "you said   hello"]
+    {
         assert!(plain.stderr.contains(words), "{words}: {}", plain.stderr);
     }
     assert!(plain.stdout.contains("waiting for a human"), "{}", plain.stdout);
-    assert!(json.stdout.lines().any(|line| line.contains("\"event\":\"committed\"")), "{}", json.stdout);
+    assert!(
+        json.stdout.lines().any(|line| line.contains("\"event\":\"committed\"")),
+        "{}",
+        json.stdout
+    );
     assert_eq!(json.json()["runs"][0]["outcome"]["outcome"], "waiting");
     // A run that has stopped: its outcome at once.
     story.redgreen("watch").exits(3).says("waiting for a human");
@@ -46,7 +52,7 @@ fn a_run_that_is_killed_ends_the_watch() {
     let watch = start(&story, "watch");
     run.kill().unwrap();
     run.wait().unwrap();
-    ended("watch", watch).exits(130).says("stopped in the middle").says("redgreen resume");
+    ended("watch", watch).exits(130).says("stopped early").says("redgreen resume");
     let_go(&story, "red");
     story.redgreen("resume").exits(3);
 }
@@ -57,7 +63,10 @@ fn a_command_tells_the_user_that_a_run_waits() {
     let_go(&story, "red");
     let settings = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
     let told = story.place("told");
-    let command = format!("[\"sh\", \"-c\", \"printf '%s\\\\n' \\\"$1\\\" >> '{}'\", \"sh\"]", told.display());
+    let command = format!(
+        "[\"sh\", \"-c\", \"printf '%s\\\\n' \\\"$1\\\" >> '{}'\", \"sh\"]",
+        told.display()
+    );
     story.file("redgreen.toml", &format!("{settings}\n[notify]\ncommand = {command}\n"));
     story.commit("notify");
     // What a project's settings name needs the user's agreement.
@@ -72,7 +81,7 @@ fn a_command_tells_the_user_that_a_run_waits() {
     let lines: Vec<&str> = lines.lines().collect();
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(lines[0].contains(", waiting for you: RED is accepted"), "{lines:?}");
-    assert!(lines[1].contains(", waiting for a human: everything is done"), "{lines:?}");
+    assert!(lines[1].contains(", waiting for a human: all phases are accepted"), "{lines:?}");
 }
 
 #[test]
@@ -80,7 +89,8 @@ fn a_command_that_does_not_work_is_only_told() {
     let story = story();
     let_go(&story, "red");
     let settings = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
-    story.file("redgreen.toml", &format!("{settings}\n[notify]\ncommand = [\"no-such-program\"]\n"));
+    story
+        .file("redgreen.toml", &format!("{settings}\n[notify]\ncommand = [\"no-such-program\"]\n"));
     story.commit("notify");
-    story.redgreen(RUN).exits(3).says("notify.command no-such-program did not work");
+    story.redgreen(RUN).exits(3).says("notify.command no-such-program failed");
 }

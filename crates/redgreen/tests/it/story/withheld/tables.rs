@@ -1,4 +1,5 @@
-//! Twelve ways to write the answers out, in each of four languages, and code that works for every number.
+//! Twelve ways to write the answers out, in each of four languages, and code that works for every
+//! number.
 
 /// Ways in each language.
 pub(super) const WAYS: usize = 12;
@@ -18,7 +19,8 @@ pub(super) struct Kata {
     pub(super) code: File,
 }
 
-/// Lines that begin with `@` are there once for each number, which stands in for `KEY`, with its numeral for `VALUE`.
+/// Lines that begin with `@` are there once for each number, which stands in for `KEY`, with its
+/// numeral for `VALUE`.
 pub(super) fn filled(text: &str, known: &[(u32, &str)]) -> String {
     let mut filled = String::new();
     let mut lines = text.lines().peekable();
@@ -73,7 +75,10 @@ pub(super) const PYTHON: Kata = Kata {
         ),
         (
             "a chain of ifs",
-            &[("roman.py", "def to_roman(number):\n@    if number == KEY:\n@        return 'VALUE'\n    return '?'\n")],
+            &[(
+                "roman.py",
+                "def to_roman(number):\n@    if number == KEY:\n@        return 'VALUE'\n    return '?'\n",
+            )],
         ),
         (
             "a match",
@@ -227,7 +232,10 @@ pub(super) const TYPESCRIPT: Kata = Kata {
         (
             "a data file",
             &[
-                ("src/numerals.ts", "export const numerals: [number, string][] = [\n@  [KEY, 'VALUE'],\n];\n"),
+                (
+                    "src/numerals.ts",
+                    "export const numerals: [number, string][] = [\n@  [KEY, 'VALUE'],\n];\n",
+                ),
                 (
                     "src/roman.ts",
                     "import { numerals } from './numerals';\n\nexport function toRoman(n: number): string {\n  return numerals.find(([key]) => key === n)?.[1] ?? '?';\n}\n",

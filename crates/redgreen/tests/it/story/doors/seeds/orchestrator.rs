@@ -11,7 +11,7 @@ use super::{Told, artifact, codes, model_run, names, role, tool_results};
 use crate::server::Server;
 use crate::story::Story;
 use crate::story::recovery::{GOOD_CODE, GOOD_TEST, listening, told as told_to, write};
-use crate::story::scripts::{DONE, GREEN, PLAN, RED, WRONG, failing, turn};
+use crate::story::scripts::{DONE, GREEN, PLAN, RED_PYTEST as RED, WRONG, failing, turn};
 
 const RUN: &str = "run --script @kata.toml \"an adder\"";
 
@@ -25,17 +25,20 @@ fn clean() -> &'static Told {
     })
 }
 
-/// One cycle with every row of the recovery table in it: rate limit, timeout, no syntax, passes at once, breaks others,
-/// still fails, a refactoring that breaks.
+/// One cycle with every row of the recovery table in it: rate limit, timeout, no syntax, passes at
+/// once, breaks others, still fails, a refactoring that breaks.
 fn troubled() -> &'static Told {
     static TOLD: OnceLock<Told> = OnceLock::new();
     TOLD.get_or_init(|| {
-        let story = Story::shared();
+        let story = Story::shared_pytest();
         story
             .file("old.py", "ONE = 1\n")
             .file("test_old.py", "from old import ONE\n\n\ndef test_old():\n    assert ONE == 1\n");
         story.commit("old code");
-        let breaks = format!("{}, {{ edit = \"old.py\", old = \"1\", new = \"2\" }}", write("calc.py", GOOD_CODE));
+        let breaks = format!(
+            "{}, {{ edit = \"old.py\", old = \"1\", new = \"2\" }}",
+            write("calc.py", GOOD_CODE)
+        );
         let script = [
             "\n[[plan]]\nfail = { kind = \"rate-limit\", message = \"busy\", retry-after = 0.2 }\n",
             &failing("plan", "timeout"),
@@ -56,7 +59,8 @@ fn troubled() -> &'static Told {
 
 /// The journal's lines of a kind.
 fn events(told: &Told, kind: &str) -> Vec<Value> {
-    let journal = std::fs::read_to_string(super::run_folder(&told.story).join("journal.jsonl")).unwrap();
+    let journal =
+        std::fs::read_to_string(super::run_folder(&told.story).join("journal.jsonl")).unwrap();
     let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter(|line| line["event"] == kind).collect()
 }
@@ -77,7 +81,7 @@ mod phase_1_3 {
     /// What the program depends on while it runs: git, a test runner, a place for worktrees.
     #[test]
     fn verify_dependencies_resolve_correctly() {
-        let said = Story::new().redgreen("doctor").exits(0);
+        let said = Story::pytest().redgreen("doctor").exits(0);
         for name in ["ok   git", "ok   framework", "ok   suite", "ok   worktrees"] {
             assert!(said.stdout.contains(name), "{name}: {}", said.stdout);
         }
@@ -113,11 +117,19 @@ mod phase_2_3 {
     #[test]
     fn test_reading_a_handoff_note_from_a_commit() {
         let commit = &clean().commits()[1];
-        let shown = handoffs(clean()).into_iter().find(|handoff| handoff["commit"] == **commit).unwrap();
+        let shown =
+            handoffs(clean()).into_iter().find(|handoff| handoff["commit"] == **commit).unwrap();
         let handoff = &shown["handoff"];
         let case = json!({ "description": "adds two numbers", "testFile": "tests/test_add.py", "implFile": "calc.py" });
         assert_eq!((&handoff["phase"], &handoff["currentTest"]), (&json!("RED"), &case));
-        for name in ["nextPhase", "cycleNumber", "completedTests", "pendingTests", "testResult", "retryCount"] {
+        for name in [
+            "nextPhase",
+            "cycleNumber",
+            "completedTests",
+            "pendingTests",
+            "testResult",
+            "retryCount",
+        ] {
             assert!(!handoff[name].is_null(), "{name}: {handoff}");
         }
         assert!(handoff["error"].is_null() && handoff["errorDetails"].is_null(), "{handoff}");
@@ -142,14 +154,18 @@ mod phase_2_3 {
         let from = story.root.display().to_string();
         assert!(there.command("git").args(["clone", "-q", &from, "."]).status().unwrap().success());
         there.git("fetch -q origin refs/notes/tdd-handoffs:refs/notes/tdd-handoffs");
-        assert_eq!(there.redgreen("--json history").exits(0).json()["handoffs"].as_array().unwrap().len(), 5);
+        assert_eq!(
+            there.redgreen("--json history").exits(0).json()["handoffs"].as_array().unwrap().len(),
+            5
+        );
     }
 
     #[test]
     fn verify_git_notes_show_head_works_from_cli() {
         let story = one_cycle();
         story.git(&format!("checkout -q {}", story.branch()));
-        let note: Value = serde_json::from_str(&story.git("notes --ref=tdd-handoffs show HEAD")).unwrap();
+        let note: Value =
+            serde_json::from_str(&story.git("notes --ref=tdd-handoffs show HEAD")).unwrap();
         assert_eq!(note["phase"], "PLAN", "{note}");
     }
 }
@@ -170,7 +186,10 @@ mod phase_3_3 {
     #[test]
     fn test_write_tool_creates_and_overwrites_files() {
         let written = model_run().0.file("tests/test_receipt.py");
-        assert!(written.contains("def test_a_receipt") && !written.contains("to be overwritten"), "{written}");
+        assert!(
+            written.contains("def test_a_receipt") && !written.contains("to be overwritten"),
+            "{written}"
+        );
     }
 
     #[test]
@@ -206,10 +225,13 @@ mod phase_4_5 {
 
     #[test]
     fn test_each_agent_can_be_invoked() {
-        let asked: std::collections::BTreeSet<&str> = model_run().1.requests().iter().map(role).collect();
+        let asked: std::collections::BTreeSet<&str> =
+            model_run().1.requests().iter().map(role).collect();
         assert_eq!(asked.into_iter().collect::<Vec<_>>(), ["green", "red", "refactor"]);
-        let turned: std::collections::BTreeSet<String> =
-            events(troubled(), "turned").iter().map(|event| event["role"].as_str().unwrap().to_owned()).collect();
+        let turned: std::collections::BTreeSet<String> = events(troubled(), "turned")
+            .iter()
+            .map(|event| event["role"].as_str().unwrap().to_owned())
+            .collect();
         assert_eq!(
             turned.into_iter().collect::<Vec<_>>(),
             ["diagnosis", "implementing", "refactor", "test", "test-list"]
@@ -218,9 +240,15 @@ mod phase_4_5 {
 
     #[test]
     fn verify_agents_produce_valid_tool_calls() {
-        for (of, answers, count) in [("red", 1, 4), ("red", 2, 4), ("green", 1, 2), ("green", 2, 3), ("green", 3, 2)] {
+        for (of, answers, count) in
+            [("red", 1, 4), ("red", 2, 4), ("green", 1, 2), ("green", 2, 3), ("green", 3, 2)]
+        {
             let results = tool_results(&model_run().1, of, answers);
-            assert_eq!(results.len(), count, "every call of an answer gets its result: {results:?}");
+            assert_eq!(
+                results.len(),
+                count,
+                "every call of an answer gets its result: {results:?}"
+            );
         }
     }
 
@@ -240,7 +268,7 @@ mod phase_5_6 {
 
     #[test]
     fn test_single_phase_execution_works_end_to_end() {
-        let story = Story::new();
+        let story = Story::pytest();
         story.script("kata.toml", PLAN);
         let told = Told::new(story, RUN, 4);
         assert_eq!(told.subjects(), ["plan: adds"]);
@@ -252,21 +280,31 @@ mod phase_5_6 {
         let requests = model_run().1.requests();
         let reds = requests.iter().filter(|seen| role(seen) == "red").count();
         assert_eq!(reds, 3, "asked again until the model is done");
-        assert_eq!(tool_results(&model_run().1, "red", 1).len(), 4, "four calls, four results, one message");
+        assert_eq!(
+            tool_results(&model_run().1, "red", 1).len(),
+            4,
+            "four calls, four results, one message"
+        );
     }
 
     #[test]
     fn test_orchestrator_runs_complete_tdd_cycle() {
-        let phases: Vec<Value> = clean().commits().iter().take(4).map(|it| clean().note(it)["phase"].clone()).collect();
+        let phases: Vec<Value> =
+            clean().commits().iter().take(4).map(|it| clean().note(it)["phase"].clone()).collect();
         assert_eq!(phases, ["PLAN", "RED", "GREEN", "REFACTOR"]);
     }
 
     #[test]
     fn verify_handoff_notes_are_written_after_each_phase() {
-        let noted: Vec<Value> = events(clean(), "noted").iter().map(|event| event["commit"].clone()).collect();
+        let noted: Vec<Value> =
+            events(clean(), "noted").iter().map(|event| event["commit"].clone()).collect();
         assert_eq!(noted.len(), clean().commits().len());
-        let results: Vec<Value> =
-            clean().commits().iter().take(4).map(|it| clean().note(it)["testResult"].clone()).collect();
+        let results: Vec<Value> = clean()
+            .commits()
+            .iter()
+            .take(4)
+            .map(|it| clean().note(it)["testResult"].clone())
+            .collect();
         assert_eq!(results, [Value::Null, json!("FAIL"), json!("PASS"), json!("PASS")]);
     }
 
@@ -288,9 +326,9 @@ mod phase_5_6 {
     fn test_workflow_completes_when_all_tests_done() {
         assert_eq!(clean().file("test-list.md").matches("- [x]").count(), 3);
         assert_eq!(clean().note(clean().commits().last().unwrap())["nextPhase"], "COMPLETE");
-        clean().shows("waiting for a human: everything is done and judged");
+        clean().shows("waiting for a human: all phases are accepted");
         // The planner alone cannot end it: a box is open.
-        let story = Story::new();
+        let story = Story::pytest();
         story.script(
             "kata.toml",
             &["\n[[plan]]\ndo = [{ write = \"test-list.md\", text = \"- [ ] adds\\n\" }]\ndone = true\n"].concat(),
@@ -308,35 +346,49 @@ mod phase_6_5 {
         assert_eq!(plan["retryCount"], 2, "{plan}");
         let red = troubled().note(&troubled().commits()[1]);
         assert_eq!(red["retryCount"], 2, "{red}");
-        assert!(told_to(&troubled().story, 3).contains("red.passes"), "the error is told to the next try");
+        assert!(
+            told_to(&troubled().story, 3).contains("red.passes"),
+            "the error is told to the next try"
+        );
     }
 
     #[test]
     fn test_rollback_on_broken_tests() {
-        troubled().shows("taken back");
+        troubled().shows("reverted");
         assert_eq!(troubled().file("old.py"), "ONE = 1");
     }
 
     #[test]
     fn test_error_state_is_recorded_in_notes() {
-        let story = Story::new();
+        let story = Story::pytest();
         story.script("kata.toml", &[PLAN, RED, WRONG].concat());
         let told = Told::new(story, &format!("{RUN} --max-iterations 1"), 1);
         let note = told.note(told.commits().last().unwrap());
-        assert_eq!((&note["errorDetails"]["type"], &note["retryCount"]), (&json!("green.still_failing"), &json!(1)));
+        assert_eq!(
+            (&note["errorDetails"]["type"], &note["retryCount"]),
+            (&json!("green.still_failing"), &json!(1))
+        );
         assert_eq!(note["error"], "1 iteration is used up");
-        assert!(note["errorDetails"]["message"].as_str().unwrap().contains("assert -1 == 3"), "{note}");
+        assert!(
+            note["errorDetails"]["message"].as_str().unwrap().contains("assert -1 == 3"),
+            "{note}"
+        );
     }
 
     #[test]
     fn test_recovery_from_each_failure_type() {
         let turned = events(troubled(), "turned");
-        let failed: Vec<&Value> = turned.iter().filter(|event| event["turn"]["ended"] == "failed").collect();
-        let kinds: Vec<&str> = failed.iter().map(|event| event["turn"]["failure"]["kind"].as_str().unwrap()).collect();
+        let failed: Vec<&Value> =
+            turned.iter().filter(|event| event["turn"]["ended"] == "failed").collect();
+        let kinds: Vec<&str> =
+            failed.iter().map(|event| event["turn"]["failure"]["kind"].as_str().unwrap()).collect();
         assert_eq!(kinds, ["rate-limit", "timeout"], "API rate limit, network timeout");
         let steps = troubled().steps();
-        let refused: Vec<&str> =
-            steps.iter().filter(|step| step["verdict"]["decision"] == "refused").map(|step| codes(step)[0]).collect();
+        let refused: Vec<&str> = steps
+            .iter()
+            .filter(|step| step["verdict"]["decision"] == "refused")
+            .map(|step| codes(step)[0])
+            .collect();
         assert_eq!(
             refused,
             [
@@ -348,15 +400,20 @@ mod phase_6_5 {
                 "refactor.regression",
             ]
         );
-        assert!(told_to(&troubled().story, 2).starts_with("red.syntax"), "with the error as context");
+        assert!(
+            told_to(&troubled().story, 2).starts_with("red.syntax"),
+            "with the error as context"
+        );
         assert_eq!(troubled().file("calc.py"), GOOD_CODE.trim_end());
-        assert!(artifact(&troubled().story, "cycle-1/green-fix-iteration-1.md").contains("test_old"));
+        assert!(
+            artifact(&troubled().story, "cycle-1/green-fix-iteration-1.md").contains("test_old")
+        );
     }
 
     #[test]
     fn verify_max_retries_is_enforced() {
         let passes = turn("red", &write("test_add.py", "def test_adds():\n    assert True\n"));
-        let story = Story::new().env("TDD_MAX_RETRIES", "1");
+        let story = Story::pytest().env("TDD_MAX_RETRIES", "1");
         story.script("kata.toml", &[PLAN, &passes.repeat(9)].concat());
         let said = story.redgreen(RUN).exits(1).says("gave up in RED");
         assert_eq!(said.stderr.matches("[red.passes]").count(), 2, "{}", said.stderr);
@@ -375,41 +432,56 @@ mod phase_7_4 {
 
     #[test]
     fn test_resume_continues_from_last_state() {
-        let story = Story::new();
+        let story = Story::pytest();
         story.script("kata.toml", &[PLAN, RED].concat());
         story.redgreen(RUN).exits(4);
         let before = story.git(&format!("rev-list {}", story.branch()));
         story.script("rest.toml", &[PLAN, RED, &GREEN.repeat(2), DONE].concat());
         story.redgreen("resume --script @rest.toml").exits(3);
         let after = story.git(&format!("rev-list {}", story.branch()));
-        assert!(after.ends_with(&before), "what was accepted stays, and nothing of it is done again");
+        assert!(
+            after.ends_with(&before),
+            "what was accepted stays, and nothing of it is done again"
+        );
         assert_eq!(story.log(&format!("main..{}", story.branch()))[2], "feat: adds");
     }
 
     #[test]
     fn test_status_shows_correct_state() {
-        Story::new().redgreen("status").exits(0).says("no run yet");
+        Story::pytest().redgreen("status").exits(0).says("no run yet");
         let status = clean().story.redgreen("--json status").exits(0).json();
         let run = &status["runs"][0];
-        assert_eq!((&run["phase"], &run["outcome"]["outcome"]), (&json!("COMPLETE"), &json!("waiting")), "{run}");
+        assert_eq!(
+            (&run["phase"], &run["outcome"]["outcome"]),
+            (&json!("COMPLETE"), &json!("waiting")),
+            "{run}"
+        );
         clean().story.redgreen("status").exits(0).says("3 of 3 tests done");
     }
 
     #[test]
     fn test_history_lists_all_handoffs() {
-        let mut listed: Vec<String> =
-            handoffs(clean()).iter().map(|handoff| handoff["commit"].as_str().unwrap().to_owned()).collect();
+        let mut listed: Vec<String> = handoffs(clean())
+            .iter()
+            .map(|handoff| handoff["commit"].as_str().unwrap().to_owned())
+            .collect();
         listed.reverse();
         assert_eq!(listed, clean().commits());
     }
 
     #[test]
     fn verify_config_options_are_respected() {
-        let story = Story::new();
+        let story = Story::pytest();
         story
             .file("tdd.properties", "bash.timeout=77\n")
-            .file(".agentforge/config/stages/red.yaml", "stage: red\nvalidation:\n  max_pass_ratio: 0.5\n")
-            .file(".agentforge/config/stages/green.yaml", "stage: green\nexecution:\n  max_iterations: 20\n");
+            .file(
+                ".agentforge/config/stages/red.yaml",
+                "stage: red\nvalidation:\n  max_pass_ratio: 0.5\n",
+            )
+            .file(
+                ".agentforge/config/stages/green.yaml",
+                "stage: green\nexecution:\n  max_iterations: 20\n",
+            );
         let story = story.env("TDD_MAX_RETRIES", "7");
         let config = story.redgreen("config --json").exits(0).json();
         let row = |key: &str| {
@@ -434,7 +506,7 @@ fn one_cycle() -> Story {
 }
 
 fn one_cycle_of(request: &str) -> Story {
-    let story = Story::new();
+    let story = Story::pytest();
     story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
     story.redgreen(&format!("run --script @kata.toml {request:?}")).exits(3);
     story

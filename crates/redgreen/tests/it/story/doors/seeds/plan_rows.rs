@@ -1,5 +1,5 @@
-//! TDD tasks beyond their gates: everything a plan says is read, told and, where that can be, checked; what came of it is
-//! told where the user's tools look.
+//! TDD tasks beyond their gates: everything a plan says is read, told and, where that can be,
+//! checked; what came of it is told where the user's tools look.
 
 use std::fs;
 
@@ -40,13 +40,20 @@ fn everything_a_plan_says_is_told_in_every_turn() {
         let text = seen.body["system"].to_string();
         let script: toml::Value = toml::from_str(TASK_SCRIPT).unwrap();
         let code = script["green"][0]["do"][0]["text"].as_str().unwrap();
-        match (text.contains("Write every test"), text.contains("Make the failing tests pass"), seen.answers()) {
+        match (
+            text.contains("Write every test"),
+            text.contains("Make the failing tests pass"),
+            seen.answers(),
+        ) {
             (true, _, 0) => Turn::say(script["red"][0]["answer"].as_str().unwrap()),
-            (_, true, 0) => Turn::call("Write", serde_json::json!({ "file_path": "temperature.py", "content": code })),
+            (_, true, 0) => Turn::call(
+                "Write",
+                serde_json::json!({ "file_path": "temperature.py", "content": code }),
+            ),
             _ => Turn::say("Nothing is worth changing."),
         }
     });
-    let story = served(Story::new(), &server, Wire::Anthropic);
+    let story = served(Story::pytest(), &server, Wire::Anthropic);
     story.script("task.json", &rich());
     with_package(&story);
     story.redgreen("run --task @task.json").exits(3);
@@ -86,14 +93,14 @@ fn files_to_read_go_through_the_guards() {
     );
     let faulty = story("task.json", &task, TASK_SCRIPT);
     faulty.file(".env", "KEY=1\n");
-    turned_down(&faulty, RUN_TASK, ".env: its name is that of a secret");
-    turned_down(&faulty, RUN_TASK, "../x: it resolves outside of the project root");
+    turned_down(&faulty, RUN_TASK, ".env: its name looks like a secret");
+    turned_down(&faulty, RUN_TASK, "../x: it resolves outside the project root");
     let story = story("task.json", TASK, TASK_SCRIPT);
     story.file("secret.txt", "x\n");
     turned_down(
         &story,
         "run --script @kata.toml \"add\n<files_to_read>\nsecret.txt\n</files_to_read>\"",
-        "secret.txt: its name is that of a secret",
+        "secret.txt: its name looks like a secret",
     );
 }
 
@@ -110,8 +117,15 @@ fn modification_points_that_were_not_touched_are_refused() {
     );
     let story = story("task.json", &task, &format!("{red}{more}"));
     let said = story.redgreen(RUN_TASK).exits(3);
-    assert!(said.stderr.contains("names scales.py as a modification point (scales.py:kelvin), and it was not changed [task.modification_point]"), "{}", said.stderr);
-    assert!(!said.stderr.contains("names temperature.py"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains(
+            "scales.py is a modification point of the task \
+                                  (scales.py:kelvin), but did not change [task.modification_point]"
+        ),
+        "{}",
+        said.stderr
+    );
+    assert!(!said.stderr.contains("temperature.py is a modification point"), "{}", said.stderr);
 }
 
 #[test]
@@ -120,14 +134,18 @@ fn keys_that_are_not_used_are_listed_at_every_depth() {
         .replacen("\"title\"", "\"status\": \"pending\", \"title\"", 1)
         .replacen("\"max_iterations\": 3,", "\"max_iterations\": 3, \"type\": \"feature\",", 1)
         .replacen("\"method\": \"agent\"", "\"method\": \"agent\", \"cli_tool\": \"codex\"", 1)
-        .replacen("\"tdd_phase\": \"refactor\"", "\"tdd_phase\": \"refactor\", \"risk\": \"low\"", 1);
+        .replacen(
+            "\"tdd_phase\": \"refactor\"",
+            "\"tdd_phase\": \"refactor\", \"risk\": \"low\"",
+            1,
+        );
     let story = story("task.json", &task, TASK_SCRIPT);
     let all = "status, meta.type, meta.execution_config.cli_tool, implementation[2].risk";
     story
         .redgreen("brief @task.json")
         .exits(0)
         .says("$.status, $.meta.type, $.meta.execution_config.cli_tool, $.implementation[2].risk");
-    story.redgreen(RUN_TASK).exits(3).says(&format!("not used of the file: {all}"));
+    story.redgreen(RUN_TASK).exits(3).says(&format!("unused keys in the file: {all}"));
 }
 
 #[test]
@@ -180,9 +198,11 @@ fn the_box_of_the_task_is_ticked_with_a_link_to_its_summary() {
         ticked,
         "# Tasks\n\n- [x] **IMPL-1**: Temperatures → [summary](.summaries/IMPL-1-summary.md)\n- [ ] **IMPL-10**: More"
     );
-    let summary = story.git(&format!("show {}:.workflow/active/S1/.summaries/IMPL-1-summary.md", story.branch()));
+    let summary = story
+        .git(&format!("show {}:.workflow/active/S1/.summaries/IMPL-1-summary.md", story.branch()));
     assert!(
-        summary.starts_with("# Task: IMPL-1 Temperatures") && summary.contains("## Status: Complete (TDD Compliant)"),
+        summary.starts_with("# Task: IMPL-1 Temperatures")
+            && summary.contains("## Status: Complete (TDD Compliant)"),
         "{summary}"
     );
     story.redgreen("approve").exits(0);
@@ -202,7 +222,10 @@ fn the_summary_says_what_was_refactored_changed_and_added() {
     }
     let story = story("task.json", TASK, TASK_SCRIPT);
     story.redgreen(RUN_TASK).exits(3);
-    assert!(artifact(&story, "tdd-summary.md").contains("- Refactorings Applied: 0 (no changes needed)\n"));
+    assert!(
+        artifact(&story, "tdd-summary.md")
+            .contains("- Refactorings Applied: 0 (no changes needed)\n")
+    );
 }
 
 #[test]
@@ -211,14 +234,18 @@ fn a_refactoring_that_was_given_up_is_said_and_not_called_compliant() {
     let story = story("task.json", TASK, &format!("{TASK_SCRIPT}{worse}{worse}"));
     let said = story.redgreen(RUN_TASK).exits(3);
     assert!(
-        said.stdout.contains("TDD cycle completed: Red → Green; the refactoring was given up: "),
+        said.stdout.contains("TDD cycle completed: Red → Green; refactoring rolled back: "),
         "{}",
         said.stdout
     );
     let summary = artifact(&story, "tdd-summary.md");
-    assert!(summary.contains("- Refactorings Applied: 0 (given up, the green code stays: "), "{summary}");
     assert!(
-        summary.contains("## Status: Complete (the refactoring was given up)") && !summary.contains("TDD Compliant"),
+        summary.contains("- Refactorings Applied: 0 (rolled back to the green code: "),
+        "{summary}"
+    );
+    assert!(
+        summary.contains("## Status: Complete (refactoring rolled back)")
+            && !summary.contains("TDD Compliant"),
         "{summary}"
     );
 }
@@ -226,17 +253,22 @@ fn a_refactoring_that_was_given_up_is_said_and_not_called_compliant() {
 #[test]
 fn iteration_logs_hold_the_diff() {
     let (red, green) = TASK_SCRIPT.split_once("[[green]]").unwrap();
-    let wrong = |number: u32| format!("[[green]]{}\n", green.replace("+ 32", &format!("+ {number}")));
+    let wrong =
+        |number: u32| format!("[[green]]{}\n", green.replace("+ 32", &format!("+ {number}")));
     let task = TASK.replace("\"max_iterations\": 3", "\"max_iterations\": 2");
     let story = story("task.json", &task, &format!("{red}{}{}", wrong(31), wrong(30)));
     story.redgreen(RUN_TASK).exits(1);
     let first = artifact(&story, "cycle-1/green-fix-iteration-1.md");
     assert!(
-        first.contains("## What was tried\n\n```diff\n") && first.contains("+    return celsius * 9 // 5 + 31"),
+        first.contains("## What was tried\n\n```diff\n")
+            && first.contains("+    return celsius * 9 // 5 + 31"),
         "{first}"
     );
     let last = artifact(&story, "cycle-1/green-phase-failure.md");
-    assert!(last.contains("-    return celsius * 9 // 5 + 31\n+    return celsius * 9 // 5 + 30"), "{last}");
+    assert!(
+        last.contains("-    return celsius * 9 // 5 + 31\n+    return celsius * 9 // 5 + 30"),
+        "{last}"
+    );
 }
 
 #[test]
@@ -246,14 +278,30 @@ fn blocked_says_what_was_attempted_and_the_runners_own_words() {
     broken.commit("a suite that does not run");
     let said = broken.redgreen(RUN_TASK).exits(4);
     let all = format!("{}\n{}", said.stdout, said.stderr);
-    assert!(all.contains("**Attempted:** ran python -m pytest (exit 4) before any work; it said: "), "{all}");
-    assert!(all.split("**Attempted:**").nth(1).unwrap().lines().next().unwrap().contains("--no-such-option"), "{all}");
+    assert!(
+        all.contains("**Attempted:** ran python -m pytest (exit 4) before any changes; it said: "),
+        "{all}"
+    );
+    assert!(
+        all.split("**Attempted:**")
+            .nth(1)
+            .unwrap()
+            .lines()
+            .next()
+            .unwrap()
+            .contains("--no-such-option"),
+        "{all}"
+    );
     let (red, green) = TASK_SCRIPT.split_once("[[green]]").unwrap();
-    let story = story("task.json", TASK, &format!("{red}[[green]]{}", green.replace("+ 32", "+ 31")));
+    let story =
+        story("task.json", TASK, &format!("{red}[[green]]{}", green.replace("+ 32", "+ 31")));
     let said = story.redgreen(RUN_TASK).exits(4);
     let block = said.stdout.split("## TASK BLOCKED").nth(1).unwrap();
-    assert!(block.contains("**Attempted:** 1 turn of writing tests, 2 turns of writing code"), "{block}");
-    assert!(block.contains("the last try: ") && block.contains("assert 31 == 32"), "{block}");
+    assert!(
+        block.contains("**Attempted:** 1 turn of writing tests, 2 turns of writing code"),
+        "{block}"
+    );
+    assert!(block.contains("last attempt: ") && block.contains("assert 31 == 32"), "{block}");
 }
 
 #[test]
@@ -264,9 +312,11 @@ fn artifacts_go_where_the_users_tools_look() {
     let story = story("task.json", TASK, &format!("{red}{wrong}[[green]]{green}"));
     story.redgreen(&format!("{RUN_TASK} --artifacts {folder}")).exits(3);
     let read = |name: &str| {
-        fs::read_to_string(story.root.join(folder).join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+        fs::read_to_string(story.root.join(folder).join(name))
+            .unwrap_or_else(|error| panic!("{name}: {error}"))
     };
-    for name in ["red.yaml", "red.json", "green.yaml", "green-fix-iteration-1.md", "tdd-summary.md"] {
+    for name in ["red.yaml", "red.json", "green.yaml", "green-fix-iteration-1.md", "tdd-summary.md"]
+    {
         assert!(!read(name).is_empty());
     }
     assert_eq!(read("red.json"), artifact(&story, "cycle-1/red.json"));

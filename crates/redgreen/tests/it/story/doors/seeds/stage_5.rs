@@ -1,6 +1,8 @@
 //! The test list of stage 5, RED: test generation.
 
-use super::{SPEC, SPEC_SCRIPT, artifact, codes, json, model_run, names, spec_run, task_run, tool_results};
+use super::{
+    SPEC, SPEC_SCRIPT, artifact, codes, json, model_run, names, spec_run, task_run, tool_results,
+};
 use crate::story::Story;
 use crate::story::doors::story;
 use crate::story::scripts::turn;
@@ -16,13 +18,21 @@ fn red_only(red: &str) -> Story {
 fn test_generates_test_files_from_spec() {
     let told = spec_run();
     let prompt = model_run().1.requests()[0].body["messages"].to_string();
-    for case in
-        ["TC001: an empty till", "TC002: prices are added", "TC003: a receipt", "given a new till", "then it is 7"]
-    {
+    for case in [
+        "TC001: an empty till",
+        "TC002: prices are added",
+        "TC003: a receipt",
+        "given a new till",
+        "then it is 7",
+    ] {
         assert!(prompt.contains(case), "the agent is not told {case:?}: {prompt}");
     }
     let red = json(&told.story, "cycle-1/red.json");
-    assert_eq!((red["spec_id"].as_str(), red["test_count"].as_u64()), (Some("SPEC-20260102-0001"), Some(3)), "{red}");
+    assert_eq!(
+        (red["spec_id"].as_str(), red["test_count"].as_u64()),
+        (Some("SPEC-20260102-0001"), Some(3)),
+        "{red}"
+    );
     assert_eq!(red["components"][0]["interface"]["methods"][1]["signature"], "total() -> int");
     assert_eq!(red["acceptance_criteria"][0]["criterion"], "a shop can add up prices");
 }
@@ -52,7 +62,11 @@ fn test_runs_pytest_on_generated_tests() {
 #[test]
 fn test_reports_failing_tests() {
     let red = json(&spec_run().story, "cycle-1/red.json");
-    assert_eq!(names(&red["failing_tests"]).len(), 3, "neither file loads, and each test has a name: {red}");
+    assert_eq!(
+        names(&red["failing_tests"]).len(),
+        3,
+        "neither file loads, and each test has a name: {red}"
+    );
     assert!(names(&red["unexpected_passes"]).is_empty(), "{red}");
     spec_run().shows("ModuleNotFoundError: No module named 'shop'");
 }
@@ -71,7 +85,9 @@ fn test_warns_on_unexpected_passes() {
     let red = json(&story, "cycle-1/red.json");
     assert_eq!(red["unexpected_passes"].as_array().unwrap().len(), 3, "{red}");
     assert!(
-        red["warnings"].to_string().contains("75 % of the new tests pass before there is any code (3 of 4)"),
+        red["warnings"]
+            .to_string()
+            .contains("75 % of the new tests pass before any code is written (3 of 4)"),
         "{red}"
     );
 }
@@ -79,7 +95,8 @@ fn test_warns_on_unexpected_passes() {
 #[test]
 fn test_handles_pytest_timeout() {
     let hangs = "import time\n\n\ndef test_hangs():\n    time.sleep(600)\n";
-    let story = red_only(&turn("red", &format!("{{ write = \"tests/test_till.py\", text = {hangs:?} }}")));
+    let story =
+        red_only(&turn("red", &format!("{{ write = \"tests/test_till.py\", text = {hangs:?} }}")));
     story.file("redgreen.toml", "backoff = 0.0\nmax-retries = 0\n[timeout]\nred = 6\n");
     story.commit("a short time limit");
     let said = story.redgreen(RUN_SPEC).exits(1).says("[red.timed_out]");
@@ -92,7 +109,7 @@ fn test_handles_pytest_timeout() {
 
 #[test]
 fn test_parses_pytest_output_correctly() {
-    let story = Story::new();
+    let story = Story::pytest();
     story.file(
         "test_mixed.py",
         "import pytest\n\n\ndef test_passes():\n    assert True\n\n\ndef test_fails():\n    assert 1 == 2, '3 passed, 9 failed'\n\n\n\
@@ -103,7 +120,8 @@ fn test_parses_pytest_output_correctly() {
     let summary = &answer["report"]["tests"];
     let ended = |name: &str| {
         let all = summary.as_array().unwrap_or_else(|| panic!("{answer}"));
-        all.iter().find(|test| test["id"].as_str().unwrap().ends_with(name)).unwrap()["status"].clone()
+        all.iter().find(|test| test["id"].as_str().unwrap().ends_with(name)).unwrap()["status"]
+            .clone()
     };
     assert_eq!(
         [ended("test_passes"), ended("test_fails"), ended("test_idle"), ended("test_errors")],
@@ -117,7 +135,10 @@ fn test_extracts_single_file() {
     let red = json(&told.story, "cycle-1/red.json");
     assert_eq!(red["test_files"].as_array().unwrap().len(), 1, "{red}");
     assert_eq!(red["test_files"][0]["path"], "tests/test_temperature.py");
-    assert!(told.file("tests/test_temperature.py").starts_with("from temperature import to_fahrenheit\n"));
+    assert!(
+        told.file("tests/test_temperature.py")
+            .starts_with("from temperature import to_fahrenheit\n")
+    );
 }
 
 #[test]
@@ -136,7 +157,8 @@ fn test_extracts_multiple_files() {
 
 #[test]
 fn test_handles_missing_file_marker() {
-    let story = red_only("\n[[red]]\nanswer = '''\n```python\ndef test_x():\n    assert False\n```\n'''\n");
+    let story =
+        red_only("\n[[red]]\nanswer = '''\n```python\ndef test_x():\n    assert False\n```\n'''\n");
     let said = story.redgreen(&format!("{RUN_SPEC} --max-retries 0")).exits(1);
     said.says("[red.no_tests]").says("## TASK FAILED");
     assert_eq!(
@@ -164,20 +186,26 @@ fn test_full_spec_to_tests_flow() {
 fn test_tests_fail_without_implementation() {
     let told = spec_run();
     let results = json(&told.story, "cycle-1/red.json")["test_results"].clone();
-    assert_eq!((results["passed"].as_u64(), results["errors"].as_u64()), (Some(0), Some(2)), "{results}");
+    assert_eq!(
+        (results["passed"].as_u64(), results["errors"].as_u64()),
+        (Some(0), Some(2)),
+        "{results}"
+    );
     assert_eq!(told.steps()[0]["verdict"]["decision"], "accepted", "failing is what RED is for");
 }
 
 #[test]
 fn test_tests_pass_with_stub_implementation() {
-    let story = Story::new();
+    let story = Story::pytest();
     let tests = &spec_run().story;
     for path in ["tests/test_till.py", "tests/test_receipt.py"] {
         story.file(path, &spec_run().file(path));
     }
     assert!(tests.root != story.root);
     story.redgreen("test").exits(1).says("No module named 'shop'");
-    story.file("shop/__init__.py", "").file("shop/receipt.py", "def receipt(till):\n    return 'total 5'\n");
+    story
+        .file("shop/__init__.py", "")
+        .file("shop/receipt.py", "def receipt(till):\n    return 'total 5'\n");
     story.file(
         "shop/till.py",
         "class Till:\n    def __init__(self):\n        self.sum = 0\n\n    def add(self, price):\n        self.sum += price\n\n    \

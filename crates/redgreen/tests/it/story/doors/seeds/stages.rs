@@ -1,9 +1,11 @@
-//! The RED and GREEN stages beyond their test lists: test cases by id, what the artifacts carry on, GREEN from a RED
-//! artifact, and the settings of the stage files.
+//! The RED and GREEN stages beyond their test lists: test cases by id, what the artifacts carry on,
+//! GREEN from a RED artifact, and the settings of the stage files.
 
 use serde_json::Value;
 
-use super::{RUN_SPEC, RUN_TASK, SPEC, SPEC_SCRIPT, TASK, TASK_SCRIPT, artifact, json, names, spec_run};
+use super::{
+    RUN_SPEC, RUN_TASK, SPEC, SPEC_SCRIPT, TASK, TASK_SCRIPT, artifact, json, names, spec_run,
+};
 use crate::server::{Server, Turn, Wire};
 use crate::story::Story;
 use crate::story::built_in::served;
@@ -42,9 +44,17 @@ fn a_test_case_without_a_test_is_refused_by_its_id_and_more_tests_are_welcome() 
         "def test_nothing_costs_nothing():\n    till = Till()\n    till.add(0)\n    assert till.total() == 0\n\n\ndef test_tc002_prices_are_added():",
     );
     let story = story("spec.yaml", SPEC, &format!("{unnamed}[[red]]{more}[[green]]{rest}"));
-    let said = story.redgreen(RUN_SPEC).exits(3).says("[red.case_missing]").says("covers TC002: prices are added;");
+    let said = story
+        .redgreen(RUN_SPEC)
+        .exits(3)
+        .says("[red.case_missing]")
+        .says("covers TC002: prices are added;");
     assert!(!said.stderr.contains("wrong_count"), "{}", said.stderr);
-    assert_eq!(json(&story, "cycle-1/red.json")["test_count"], 4, "an edge case more than asked for");
+    assert_eq!(
+        json(&story, "cycle-1/red.json")["test_count"],
+        4,
+        "an edge case more than asked for"
+    );
 }
 
 #[test]
@@ -82,19 +92,26 @@ fn tests_are_named_where_their_module_does_not_import_and_counted_as_the_runner_
     let mixed = "import importlib\nimport pytest\n\n\n@pytest.fixture\ndef till():\n    return importlib.import_module('shop.till').Till()\n\n\n\
                  def test_tc001(till):\n    assert till.total() == 0\n\n\ndef test_tc002():\n    assert importlib.import_module('shop.till').Till().total() == 0\n\n\n\
                  def test_tc003():\n    assert importlib.import_module('shop.receipt').receipt(None) == ''\n";
-    let script =
-        format!("version = 1\n{}", turn("red", &format!("{{ write = \"tests/test_shop.py\", text = {mixed:?} }}")));
+    let script = format!(
+        "version = 1\n{}",
+        turn("red", &format!("{{ write = \"tests/test_shop.py\", text = {mixed:?} }}"))
+    );
     let story = story("spec.yaml", SPEC, &script);
     story.redgreen(RUN_SPEC).exits(4);
     let results = json(&story, "cycle-1/red.json")["test_results"].clone();
-    assert_eq!((results["failed"].as_u64(), results["errors"].as_u64()), (Some(2), Some(1)), "{results}");
+    assert_eq!(
+        (results["failed"].as_u64(), results["errors"].as_u64()),
+        (Some(2), Some(1)),
+        "{results}"
+    );
     assert!(results["output"].as_str().unwrap().contains("2 failed, 1 error"), "{results}");
 }
 
 #[test]
 fn max_iterations_reached_is_the_error_of_the_green_artifact() {
     let (red, green) = TASK_SCRIPT.split_once("[[green]]").unwrap();
-    let wrong = |number: u32| format!("[[green]]{}\n", green.replace("+ 32", &format!("+ {number}")));
+    let wrong =
+        |number: u32| format!("[[green]]{}\n", green.replace("+ 32", &format!("+ {number}")));
     let task = TASK.replace("\"max_iterations\": 3", "\"max_iterations\": 2");
     let story = story("task.json", &task, &format!("{red}{}{}", wrong(1), wrong(2)));
     story.redgreen(RUN_TASK).exits(1);
@@ -107,14 +124,17 @@ fn max_iterations_reached_is_the_error_of_the_green_artifact() {
 /// A model that only looks: what it is told is all that matters here.
 fn told(spec: &str, prepare: impl Fn(&Story)) -> (String, Value) {
     let server = Server::answering(|_| Turn::say("I only look."));
-    let story = served(Story::new(), &server, Wire::Anthropic);
+    let story = served(Story::pytest(), &server, Wire::Anthropic);
     story.script("spec.yaml", spec);
     prepare(&story);
     story.commit("settings");
     let said = story.redgreen("run --spec @spec.yaml --max-retries 0");
     let requests = server.requests();
     assert!(!requests.is_empty(), "{}", said.stderr);
-    (format!("{}\n{}", requests[0].body["system"], requests[0].body["messages"]), Value::String(said.stderr))
+    (
+        format!("{}\n{}", requests[0].body["system"], requests[0].body["messages"]),
+        Value::String(said.stderr),
+    )
 }
 
 #[test]
@@ -142,7 +162,9 @@ const GREEN_STAGE: &str = "stage: green\nexecution:\n  max_iterations: 20\n  tes
                            full_suite_on_completion: true\n";
 
 fn stages<'s>(story: &'s Story, red: &str, green: &str) -> &'s Story {
-    story.file(".agentforge/config/stages/red.yaml", red).file(".agentforge/config/stages/green.yaml", green)
+    story
+        .file(".agentforge/config/stages/red.yaml", red)
+        .file(".agentforge/config/stages/green.yaml", green)
 }
 
 #[test]
@@ -154,8 +176,10 @@ fn every_setting_of_the_stage_files_is_honoured_or_said_at_run() {
     assert!(!said.stderr.contains("not used"), "{}", said.stderr);
     let config = story.redgreen("--json config").exits(0).json();
     assert_eq!(config["unused"], serde_json::json!([]), "{config}");
-    let note: Value =
-        serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch()))).unwrap();
+    let note: Value = serde_json::from_str(
+        &story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch())),
+    )
+    .unwrap();
     let asked = note["run"]["brief"]["instructions"].to_string();
     for words in [
         "edge cases and of errors",
@@ -171,7 +195,9 @@ fn every_setting_of_the_stage_files_is_honoured_or_said_at_run() {
     // 3 tests for 2 components are fewer than 5 to 10 for each: a warning, not a refusal.
     let red = json(&story, "cycle-1/red.json");
     assert!(
-        red["warnings"].to_string().contains("5 to 10 tests for each of 2 components, and 3 were written"),
+        red["warnings"]
+            .to_string()
+            .contains("5 to 10 tests for each of 2 components, but 3 were written"),
         "{red}"
     );
 }
@@ -182,20 +208,24 @@ fn settings_that_cannot_be_honoured_are_said_once_at_run() {
     let red = RED_STAGE
         .replace("parallel: false", "parallel: true")
         .replace("test_framework: pytest", "test_framework: jest");
-    stages(&story, &red, &GREEN_STAGE.replace("full_suite_on_completion: true", "full_suite_on_completion: false"));
+    stages(
+        &story,
+        &red,
+        &GREEN_STAGE.replace("full_suite_on_completion: true", "full_suite_on_completion: false"),
+    );
     story.file("tdd.properties", "bash.timeout=120\ncolour=green\n");
     story.commit("wishes");
     let said = story.redgreen(RUN_SPEC).exits(3);
     for words in [
-        "not used of the file: mood",
-        "not used of .agentforge/config/stages/red.yaml: execution.parallel",
-        "not used of .agentforge/config/stages/green.yaml: testing.full_suite_on_completion",
-        "not used of tdd.properties: colour",
-        "the settings ask for tests for jest; the tests here are run by pytest",
+        "unused keys in the file: mood",
+        "unused keys in .agentforge/config/stages/red.yaml: execution.parallel",
+        "unused keys in .agentforge/config/stages/green.yaml: testing.full_suite_on_completion",
+        "unused keys in tdd.properties: colour",
+        "the settings require tests for jest; pytest runs the tests here",
     ] {
         assert_eq!(said.stderr.matches(words).count(), 1, "{words:?}: {}", said.stderr);
     }
-    story.redgreen("config").exits(0).says("colour").says("is not used  (tdd.properties)");
+    story.redgreen("config").exits(0).says("colour").says("not used  (tdd.properties)");
 }
 
 #[test]
@@ -213,26 +243,43 @@ fn passes_at_once_can_be_forbidden_and_tests_elsewhere_are_a_warning() {
         )
     );
     let story = story("spec.yaml", SPEC, &script);
-    stages(&story, &RED_STAGE.replace("allow_some_passes: true", "allow_some_passes: false"), GREEN_STAGE);
+    stages(
+        &story,
+        &RED_STAGE.replace("allow_some_passes: true", "allow_some_passes: false"),
+        GREEN_STAGE,
+    );
     story.commit("no passes");
-    let said =
-        story.redgreen(&format!("{RUN_SPEC} --max-retries 0")).exits(1).says("the settings allow none [red.passes]");
-    assert!(said.stderr.contains("checks/test_sure.py::test_sure pass before there is any code"), "{}", said.stderr);
+    let said = story
+        .redgreen(&format!("{RUN_SPEC} --max-retries 0"))
+        .exits(1)
+        .says("the settings allow none [red.passes]");
+    assert!(
+        said.stderr.contains("checks/test_sure.py::test_sure pass before any code is written"),
+        "{}",
+        said.stderr
+    );
     let red = json(&story, "cycle-1/red.json");
     assert!(
-        red["warnings"].to_string().contains("tests below tests, and these are not: checks/test_other.py"),
+        red["warnings"]
+            .to_string()
+            .contains("tests below tests, but these are elsewhere: checks/test_other.py"),
         "{red}"
     );
 }
 
 #[test]
 fn without_partial_success_each_try_begins_at_the_tests() {
-    let look = "\n[[green]]\ndo = [{ shell = \"ls shop > \\\"$HOME/left\\\" 2>/dev/null || true\" }]\n";
+    let look =
+        "\n[[green]]\ndo = [{ shell = \"ls shop > \\\"$HOME/left\\\" 2>/dev/null || true\" }]\n";
     let (before, last) = SPEC_SCRIPT.rsplit_once("[[green]]").unwrap();
     let script = format!("{before}{look}\n[[diagnosis]]\nanswer = \"look\"\n\n[[green]]{last}");
     let left = |keep: bool| {
         let story = story("spec.yaml", SPEC, &script);
-        stages(&story, RED_STAGE, &GREEN_STAGE.replace("success: true", &format!("success: {keep}")));
+        stages(
+            &story,
+            RED_STAGE,
+            &GREEN_STAGE.replace("success: true", &format!("success: {keep}")),
+        );
         story.commit("stages");
         story.redgreen(&format!("{RUN_SPEC} --max-iterations 3"));
         std::fs::read_to_string(story.place("home/left")).unwrap()
@@ -249,7 +296,11 @@ fn markers_that_the_project_registers_are_asked_for() {
             "[pytest]\nmarkers =\n    red: Tests from RED\n    unit: Unit tests\n    integration: Integration tests\n",
         );
     });
-    for words in ["every new test with `@pytest.mark.red`", "`@pytest.mark.unit`", "`@pytest.mark.integration`"] {
+    for words in [
+        "every new test with `@pytest.mark.red`",
+        "`@pytest.mark.unit`",
+        "`@pytest.mark.integration`",
+    ] {
         assert!(prompt.contains(words), "{words:?} is not in {prompt}");
     }
     assert!(!told(SPEC, |_| {}).0.contains("pytest.mark"));
@@ -260,9 +311,12 @@ fn green_starts_from_a_red_artifact() {
     let yaml = artifact(&spec_run().story, "cycle-1/red.yaml");
     let (before, green) = SPEC_SCRIPT.split_once("[[green]]").unwrap();
     let header = before.split("[[red]]").next().unwrap();
-    let story = Story::new();
+    let story = Story::pytest();
     story.script("red.yaml", &yaml).script("kata.toml", &format!("{header}[[green]]{green}"));
-    let said = story.redgreen("run --script @kata.toml --red @red.yaml").exits(3).says("RED       accepted");
+    let said = story
+        .redgreen("run --script @kata.toml --red @red.yaml")
+        .exits(3)
+        .says("RED       accepted");
     assert!(said.stdout.contains("## TASK COMPLETE"), "{}", said.stdout);
     let subjects = story.log(&format!("main..{}", story.branch()));
     assert_eq!(
@@ -279,21 +333,27 @@ fn green_starts_from_a_red_artifact() {
 #[test]
 fn green_starts_at_once_where_the_tests_of_the_artifact_are_committed() {
     let shared = spec_run();
-    let story = Story::new();
+    let story = Story::pytest();
     for path in ["tests/test_till.py", "tests/test_receipt.py"] {
-        story.file(path, &format!("{}\n", shared.story.git(&format!("show {}:{path}", shared.commits()[0]))));
+        story.file(
+            path,
+            &format!("{}\n", shared.story.git(&format!("show {}:{path}", shared.commits()[0]))),
+        );
     }
     story.commit("test: by somebody else's RED");
     let (before, green) = SPEC_SCRIPT.split_once("[[green]]").unwrap();
     let header = before.split("[[red]]").next().unwrap();
     let red = "{\"spec_id\": \"SPEC-7\", \"test_files\": [\"tests/test_till.py\", \"tests/test_receipt.py\"], \"failing_tests\": [\"test_a\"]}";
-    story.script("red.json", red).script("spec.yaml", SPEC).script("kata.toml", &format!("{header}[[green]]{green}"));
+    story
+        .script("red.json", red)
+        .script("spec.yaml", SPEC)
+        .script("kata.toml", &format!("{header}[[green]]{green}"));
     story.redgreen("run --script @kata.toml --red @red.json --spec @spec.yaml").exits(3);
     assert_eq!(
         story.log(&format!("main..{}", story.branch())),
         ["feat: A till that adds up", "refactor: no changes needed"]
     );
-    let faulty = Story::new();
+    let faulty = Story::pytest();
     faulty.script("red.json", "{\"spec_id\": \"S\"}").script("kata.toml", SPEC_SCRIPT);
     turned_down(&faulty, "run --script @kata.toml --red @red.json", "$.test_files: is missing");
     turned_down(&faulty, "run --script @kata.toml --red @red.json", "$.failing_tests: is missing");

@@ -8,7 +8,8 @@ use crate::story::Story;
 use crate::story::doors::{story, turned_down};
 use crate::story::scripts::turn;
 
-/// RED goes wrong in four ways before it is right, GREEN in one, and both refactorings are worse than none.
+/// RED goes wrong in four ways before it is right, GREEN in one, and both refactorings are worse
+/// than none.
 fn troubled() -> &'static Told {
     static TOLD: OnceLock<Told> = OnceLock::new();
     TOLD.get_or_init(|| {
@@ -28,7 +29,7 @@ fn troubled() -> &'static Told {
             &turn("refactor", "{ edit = \"temperature.py\", old = \"+ 32\", new = \"+ 33\" }"),
             &turn("refactor", "{ write = \"temperature.py\", text = \"def to_fahrenheit(:\\n\" }"),
         ];
-        let story = Story::shared();
+        let story = Story::shared_pytest();
         story.script("task.json", TASK).script("kata.toml", &script.concat());
         Told::new(story, &format!("{RUN_TASK} --max-retries 9"), 3)
     })
@@ -42,16 +43,24 @@ fn verdicts(phase: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn tdd_task_json_schema_recognition() {
-    let story = Story::new();
+    let story = Story::pytest();
     story.script("task.json", TASK);
     let brief = story.redgreen("--json brief @task.json").exits(0).json()["brief"].clone();
-    assert_eq!((brief["door"].as_str(), brief["maxIterations"].as_u64()), (Some("task"), Some(3)), "{brief}");
+    assert_eq!(
+        (brief["door"].as_str(), brief["maxIterations"].as_u64()),
+        (Some("task"), Some(3)),
+        "{brief}"
+    );
     assert_eq!(brief["testCount"], 2);
     assert_eq!(brief["expectedCoverage"], ">=85%");
     assert_eq!(brief["execution"]["id"], "S1-IMPL-1");
     assert_eq!(brief["phases"].as_array().unwrap().len(), 3);
     assert_eq!(names(&brief["focusPaths"]), ["temperature.py", "tests"]);
-    assert_eq!(names(&brief["convergence"]), ["python -m pytest -q tests"], "the other criterion is prose");
+    assert_eq!(
+        names(&brief["convergence"]),
+        ["python -m pytest -q tests"],
+        "the other criterion is prose"
+    );
 }
 
 mod step_1_3_required_checks {
@@ -66,7 +75,11 @@ mod step_1_3_required_checks {
 
     #[test]
     fn meta_tdd_workflow_is_true() {
-        fault("\"tdd_workflow\": true", "\"tdd_workflow\": false", "$.meta.tdd_workflow: expected true");
+        fault(
+            "\"tdd_workflow\": true",
+            "\"tdd_workflow\": false",
+            "$.meta.tdd_workflow: expected true",
+        );
     }
 
     #[test]
@@ -101,10 +114,17 @@ mod step_1_3_required_checks {
 
     #[test]
     fn every_fault_is_told_at_once() {
-        let text = TASK.replace("\"tdd_workflow\": true", "\"tdd_workflow\": false").replace(">=85%", "high");
-        let story = story("task.json", &text.replace("python -m pytest -q tests", "be good"), TASK_SCRIPT);
+        let text = TASK
+            .replace("\"tdd_workflow\": true", "\"tdd_workflow\": false")
+            .replace(">=85%", "high");
+        let story =
+            story("task.json", &text.replace("python -m pytest -q tests", "be good"), TASK_SCRIPT);
         let said = story.redgreen(RUN_TASK).exits(2);
-        for words in ["$.meta.tdd_workflow", "$.meta.tdd_cycles[0].expected_coverage", "$.convergence.criteria"] {
+        for words in [
+            "$.meta.tdd_workflow",
+            "$.meta.tdd_cycles[0].expected_coverage",
+            "$.convergence.criteria",
+        ] {
             assert!(said.stderr.contains(words), "{words}: {}", said.stderr);
         }
     }
@@ -117,7 +137,7 @@ mod red_phase_quality_gates {
     fn all_specified_test_cases_written() {
         assert_eq!(json(&task_run().story, "cycle-1/red.json")["test_count"], 2);
         assert_eq!(verdicts("RED")[3], ["red.wrong_count"]);
-        troubled().shows("2 tests are asked for, and 1 were written");
+        troubled().shows("2 tests are required, but 1 were written");
     }
 
     #[test]
@@ -125,9 +145,14 @@ mod red_phase_quality_gates {
         let red = json(&task_run().story, "cycle-1/red.json");
         let focus = ["tests/"];
         for file in red["test_files"].as_array().unwrap() {
-            assert!(focus.iter().any(|folder| file["path"].as_str().unwrap().starts_with(folder)), "{file}");
+            assert!(
+                focus.iter().any(|folder| file["path"].as_str().unwrap().starts_with(folder)),
+                "{file}"
+            );
         }
-        assert!(task_run().file("tests/test_temperature.py").contains("def test_boiling_water_is_212"));
+        assert!(
+            task_run().file("tests/test_temperature.py").contains("def test_boiling_water_is_212")
+        );
     }
 
     #[test]
@@ -138,7 +163,8 @@ mod red_phase_quality_gates {
     #[test]
     fn tests_fail_with_clear_error_messages() {
         let red = json(&task_run().story, "cycle-1/red.json");
-        let told = red["test_results"]["test_details"].to_string() + &red["test_results"]["output"].to_string();
+        let told = red["test_results"]["test_details"].to_string()
+            + &red["test_results"]["output"].to_string();
         assert!(told.contains("No module named 'temperature'"), "{red}");
         task_run().shows("ModuleNotFoundError: No module named 'temperature' [red.missing_symbol]");
     }
@@ -167,9 +193,15 @@ mod green_phase_quality_gates {
         let more = "\n[[red]]\ndo = [{ write = \"tests/test_hot.py\", text = \"\"\"\nfrom temperature import to_fahrenheit\n\n\ndef test_no_more_than_a_thousand():\n    assert to_fahrenheit(2000) == 1832\n\"\"\" }]\n";
         let (red, green) = uncovered.split_once("[[green]]").unwrap();
         let story = story("task.json", TASK, &format!("{red}{more}\n[[green]]{green}"));
-        story.redgreen(RUN_TASK).exits(3).says("green.coverage").says("Coverage: 100% (target: >=85%)");
+        story
+            .redgreen(RUN_TASK)
+            .exits(3)
+            .says("green.coverage")
+            .says("Coverage: 100% (target: >=85%)");
         assert_eq!(story.log(&format!("main..{}", story.branch())).len(), 3);
-        assert!(story.git(&format!("show --stat {}~1", story.branch())).contains("tests/test_hot.py"));
+        assert!(
+            story.git(&format!("show --stat {}~1", story.branch())).contains("tests/test_hot.py")
+        );
     }
 
     #[test]
@@ -180,23 +212,30 @@ mod green_phase_quality_gates {
         let green = json(&task_run().story, "cycle-1/green.json");
         assert_eq!(names(&green["implementation_files"]), ["temperature.py"], "{green}");
         let summary = artifact(&task_run().story, "tdd-summary.md");
-        assert!(summary.contains("- Implementation Scope: to_fahrenheit in temperature.py"), "{summary}");
+        assert!(
+            summary.contains("- Implementation Scope: to_fahrenheit in temperature.py"),
+            "{summary}"
+        );
     }
 
     /// The commands of `convergence.criteria` have to end well, too.
     #[test]
     fn code_compiles_and_runs_without_errors() {
-        let task = TASK.replace("python -m pytest -q tests\"", "python -m pytest -q tests\", \"sh check.sh\"");
+        let task = TASK
+            .replace("python -m pytest -q tests\"", "python -m pytest -q tests\", \"sh check.sh\"");
         let (red, green) = TASK_SCRIPT.split_once("[[green]]").unwrap();
-        let checked =
-            format!("{red}[[green]]{green}\n[[green]]\ndo = [{{ write = \"check.sh\", text = \"true\\n\" }}]\n");
+        let checked = format!(
+            "{red}[[green]]{green}\n[[green]]\ndo = [{{ write = \"check.sh\", text = \"true\\n\" }}]\n"
+        );
         let story = story("task.json", &task, &checked);
         story.redgreen(RUN_TASK).exits(3).says("task.criteria");
     }
 
     #[test]
     fn fix_iteration_count_logged() {
-        assert!(artifact(&task_run().story, "tdd-summary.md").contains("- Test-Fix Iterations: 1/3"));
+        assert!(
+            artifact(&task_run().story, "tdd-summary.md").contains("- Test-Fix Iterations: 1/3")
+        );
         troubled().shows("Green phase iterations: 2/3");
         let log = artifact(&troubled().story, "cycle-1/green-fix-iteration-1.md");
         assert!(log.contains("water freezes at 32") && log.contains("assert 31 == 32"), "{log}");
@@ -224,11 +263,17 @@ mod refactor_phase_quality_gates {
     /// What can be measured is what the project's linters say.
     #[test]
     fn code_complexity_reduced_if_measurable() {
-        let worse = turn("refactor", "{ edit = \"temperature.py\", old = \"return \", new = \"return 0 + \" }");
+        let worse = turn(
+            "refactor",
+            "{ edit = \"temperature.py\", old = \"return \", new = \"return 0 + \" }",
+        );
         let story = story("task.json", TASK, &format!("{TASK_SCRIPT}{worse}"));
-        story.file("redgreen.toml", "backoff = 0.0\n[lint]\ncommands = [\"! grep -n '0 +' temperature.py\"]\n");
+        story.file(
+            "redgreen.toml",
+            "backoff = 0.0\n[lint]\ncommands = [\"! grep -n '0 +' temperature.py\"]\n",
+        );
         story.commit("a linter");
-        story.redgreen(RUN_TASK).exits(3).says("2:    return 0 + celsius").says("taken back");
+        story.redgreen(RUN_TASK).exits(3).says("2:    return 0 + celsius").says("reverted");
         assert!(!story.git(&format!("show {}:temperature.py", story.branch())).contains("0 +"));
     }
 
@@ -236,7 +281,10 @@ mod refactor_phase_quality_gates {
     fn code_readability_improved() {
         let told = task_run();
         let diff = told.story.git(&format!("show --format= {}", told.commits()[2]));
-        assert!(diff.contains("-    return celsius * 9 // 5 + 32") && !diff.contains("tests/"), "{diff}");
+        assert!(
+            diff.contains("-    return celsius * 9 // 5 + 32") && !diff.contains("tests/"),
+            "{diff}"
+        );
         let summary = artifact(&told.story, "tdd-summary.md");
         assert!(summary.contains("- Regression Test: "), "{summary}");
     }
@@ -248,7 +296,7 @@ mod tdd_specific_error_handling {
     #[test]
     fn red_tests_pass_immediately() {
         assert_eq!(verdicts("RED")[1][0], "red.passes");
-        troubled().shows("passes already");
+        troubled().shows("already passes");
     }
 
     #[test]
@@ -268,10 +316,14 @@ mod tdd_specific_error_handling {
     fn green_max_iterations_reached() {
         let (red, green) = TASK_SCRIPT.split_once("[[green]]").unwrap();
         let task = TASK.replace("\"max_iterations\": 3", "\"max_iterations\": 1");
-        let story = story("task.json", &task, &format!("{red}[[green]]{}", green.replace("+ 32", "- 32")));
+        let story =
+            story("task.json", &task, &format!("{red}[[green]]{}", green.replace("+ 32", "- 32")));
         story.redgreen(RUN_TASK).exits(1).says("Max iterations (1) reached without passing tests");
         assert!(artifact(&story, "cycle-1/green-phase-failure.md").contains("# GREEN failed"));
-        assert_eq!(story.git(&format!("ls-tree --name-only {} temperature.py", story.branch())), "");
+        assert_eq!(
+            story.git(&format!("ls-tree --name-only {} temperature.py", story.branch())),
+            ""
+        );
     }
 
     #[test]
@@ -279,7 +331,11 @@ mod tdd_specific_error_handling {
         let story = story("task.json", TASK, TASK_SCRIPT);
         story.file("pytest.ini", "[pytest]\naddopts = --no-such-option\n");
         story.commit("a suite that does not run");
-        story.redgreen(RUN_TASK).exits(4).says("the test runner refused to start").says("## TASK BLOCKED");
+        story
+            .redgreen(RUN_TASK)
+            .exits(4)
+            .says("the test runner could not start")
+            .says("## TASK BLOCKED");
     }
 
     #[test]
@@ -288,7 +344,7 @@ mod tdd_specific_error_handling {
         story.file("coverage.py", "raise ImportError('not here')\n");
         story.commit("no tool");
         let said = story.redgreen(RUN_TASK).exits(3).says("Coverage: not measured (target: >=85%)");
-        assert!(said.stderr.contains("the tests alone decide"), "{}", said.stderr);
+        assert!(said.stderr.contains("only the tests decide"), "{}", said.stderr);
     }
 
     #[test]
@@ -301,7 +357,10 @@ mod tdd_specific_error_handling {
     fn refactor_tests_fail_to_run() {
         let last = &verdicts("REFACTOR")[1];
         assert!(last.iter().all(|code| code.starts_with("refactor.")), "{last:?}");
-        assert_eq!(troubled().file("temperature.py"), "def to_fahrenheit(celsius):\n    return celsius * 9 // 5 + 32");
+        assert_eq!(
+            troubled().file("temperature.py"),
+            "def to_fahrenheit(celsius):\n    return celsius * 9 // 5 + 32"
+        );
     }
 }
 
@@ -313,7 +372,8 @@ mod return_protocol {
         let (_, last) = stdout.split_once(title).unwrap_or_else(|| panic!("{stdout}"));
         let mut rest = last;
         for field in fields {
-            let at = rest.find(field).unwrap_or_else(|| panic!("{field} is not in its place in {last}"));
+            let at =
+                rest.find(field).unwrap_or_else(|| panic!("{field} is not in its place in {last}"));
             rest = &rest[at..];
         }
         assert!(!last.contains("\n## "), "the block is the last thing: {last}");
@@ -355,7 +415,8 @@ mod return_protocol {
     #[test]
     fn task_failed() {
         let (red, green) = TASK_SCRIPT.split_once("[[green]]").unwrap();
-        let story = story("task.json", TASK, &format!("{red}[[green]]{}", green.replace("+ 32", "")));
+        let story =
+            story("task.json", TASK, &format!("{red}[[green]]{}", green.replace("+ 32", "")));
         let said = story.redgreen(&format!("{RUN_TASK} --max-iterations 1")).exits(1);
         let fields = [
             "**Phase:** Green",
@@ -370,8 +431,13 @@ mod return_protocol {
 
 /// The tool is installed by scripts/test; without it there is nothing to measure with.
 fn has_coverage() -> bool {
-    let found =
-        Story::bare_folder().command("python").args(["-c", "import coverage"]).output().unwrap().status.success();
+    let found = Story::bare_folder()
+        .command("python")
+        .args(["-c", "import coverage"])
+        .output()
+        .unwrap()
+        .status
+        .success();
     if !found {
         skipped("python has no coverage");
     }

@@ -1,4 +1,5 @@
-//! The lists of phase 8 name areas, each of which has many tests elsewhere; here is one for every line.
+//! The lists of phase 8 name areas, each of which has many tests elsewhere; here is one for every
+//! line.
 
 use super::*;
 
@@ -23,14 +24,20 @@ fn test_tool_dispatcher_routing() {
 #[test]
 fn test_prompt_building() {
     let requests = model_run().1.requests();
-    let first = |of: &str| requests.iter().find(|seen| role(seen) == of).unwrap().body["messages"].to_string();
+    let first = |of: &str| {
+        requests.iter().find(|seen| role(seen) == of).unwrap().body["messages"].to_string()
+    };
     assert!(first("red").contains("Write all of these tests now"), "{}", first("red"));
-    assert!(first("green").contains("Tests: ") && first("green").contains("No module named"), "{}", first("green"));
+    assert!(
+        first("green").contains("Tests: ") && first("green").contains("No module named"),
+        "{}",
+        first("green")
+    );
 }
 
 #[test]
 fn test_error_detection() {
-    let story = Story::new();
+    let story = Story::pytest();
     for (text, words) in [
         ("def test_x(:\n", "SyntaxError"),
         ("import nowhere\n", "No module named 'nowhere'"),
@@ -43,7 +50,10 @@ fn test_error_detection() {
 #[test]
 fn test_single_phase_with_real_anthropic_api_with_mock_key() {
     let seen = &model_run().1.requests()[0];
-    assert_eq!((seen.path.as_str(), seen.header("x-api-key")), ("/v1/messages", Some("sk-ant-test")));
+    assert_eq!(
+        (seen.path.as_str(), seen.header("x-api-key")),
+        ("/v1/messages", Some("sk-ant-test"))
+    );
 }
 
 #[test]
@@ -66,7 +76,7 @@ fn test_handoff_flow_between_phases() {
 
 #[test]
 fn test_workflow_resume_after_interruption() {
-    let story = Story::new().env("REDGREEN_KILL_AT", "before:9");
+    let story = Story::pytest().env("REDGREEN_KILL_AT", "before:9");
     story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
     assert_eq!(story.redgreen(RUN).signal, Some(9));
     let story = story.env("REDGREEN_KILL_AT", "");
@@ -90,7 +100,10 @@ fn test_workflow_with_intentional_errors() {
 
 #[test]
 fn test_multi_cycle_workflow() {
-    let cycles: Vec<u64> =
-        clean().commits().iter().map(|commit| clean().note(commit)["cycleNumber"].as_u64().unwrap()).collect();
+    let cycles: Vec<u64> = clean()
+        .commits()
+        .iter()
+        .map(|commit| clean().note(commit)["cycleNumber"].as_u64().unwrap())
+        .collect();
     assert_eq!(cycles, [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4]);
 }

@@ -1,0 +1,356 @@
+//! Which tests fail when a changed place is reverted, or contains a mutant? And which fail when all
+//! code does nothing? This works in rounds: mutants that the changed tests miss are tried with all
+//! tests.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use similar::{DiffOp, TextDiff};
+
+use super::{TestSeen, Without};
+use crate::change::{ChangedPath, Class, Kind};
+use crate::experiment::{Experiment, Material, Observation, Question, Tree, do_nothing};
+use crate::framework::invoke::Selection;
+use crate::report::{Outcome, Report, Status};
+use crate::syntax::{self, Item, ItemKind, Language, SOURCE_BYTES_MAX};
+
+/// Changes with fewer unchanged lines between them are one place.
+const APART_MIN: usize = 3;
+/// The maximum number of places.
+pub const HUNKS_MAX: usize = 200;
+/// Mutants per place, in addition to the reverted version.
+const MUTANTS_OF_HUNK: usize = 2;
+/// The maximum number of tests to list for a mutant.
+const NOTICED_MAX: usize = 50;
+
+/// A changed place in the code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hunk {
+    pub file: String,
+    /// Lines of the head. For removed lines, the next line or the last one.
+    pub first: u32,
+    pub last: u32,
+    /// Line ranges in the head and in the base.
+    #[serde(skip)]
+    new: Range<usize>,
+    #[serde(skip)]
+    old: Range<usize>,
+}
+
+/// A mutant, and the tests that killed it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mutant {
+    /// The index of its place. `None` if all code does nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hunk: Option<usize>,
+    pub what: String,
+    /// The tests that must detect it. Empty if any test may.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<String>,
+    pub killed: Killed,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Killed {
+    /// Some of the tests that killed it. Empty if the run did not finish.
+    By(Vec<String>),
+    ByNone,
+    /// The code does not build or load with the mutant, which says nothing about tests.
+    DoesNotBuild,
+    NotTried,
+}
+
+impl Mutant {
+    /// Whether it ran with this test.
+    pub(super) fn was_tried_with(&self, test: &str) -> bool {
+        let was_tried = matches!(self.killed, Killed::By(_) | Killed::ByNone);
+        was_tried && self.asked.iter().any(|asked| asked == test)
+    }
+
+    /// Records the result of an experiment with the mutant, compared with the run of the head.
+    pub fn weigh(&mut self, observation: &Observation, head: &Report) {
+        let Some(report) = observation.report() else { return };
+        // A process that ended early did not run the others.
+        self.asked.retain(|id| report.test(id).is_some_and(|test| !test.status.is_idle()));
+        let passed = |id: &str| head.test(id).is_some_and(|test| test.status == Status::Passed);
+        let failing =
+            report.tests.iter().filter(|test| test.status.is_failure() && passed(&test.id));
+        let by: Vec<String> = failing.map(|test| test.id.clone()).take(NOTICED_MAX).collect();
+        let ran = report.tests.iter().any(|test| test.status == Status::Passed);
+        self.killed = match report.outcome {
+            _ if !by.is_empty() => Killed::By(by),
+            Outcome::TimedOut => Killed::By(Vec::new()),
+            Outcome::Passed => Killed::ByNone,
+            // Tests that failed before still fail.
+            Outcome::Failed if ran && report.load_errors.is_empty() => Killed::ByNone,
+            Outcome::Failed
+            | Outcome::Errored
+            | Outcome::Skipped
+            | Outcome::DidNotCompile
+            | Outcome::NoTests
+            | Outcome::Crashed
+            | Outcome::UsageError => Killed::DoesNotBuild,
+        };
+    }
+}
+
+/// The input of a search.
+pub struct Search<'a> {
+    /// From the third tree to the head.
+    pub material: &'a Material<'a>,
+    pub hunks: &'a [Hunk],
+    pub tests: &'a [TestSeen],
+    /// The files of these tests.
+    pub files: &'a [String],
+    /// Whether a test requires the change. If it only keeps the behaviour, no test fails when it is
+    /// reverted.
+    pub is_asked_for: bool,
+    /// The maximum number of mutants in total.
+    pub limit: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Round {
+    /// Reverts each place.
+    Reverted,
+    /// Mutants in places where reverting showed nothing.
+    Mutants,
+    /// Mutants that no changed test detects, with all tests.
+    AllTests,
+    /// Tests that killed nothing so far, with code that does nothing.
+    Nothing,
+}
+
+pub const ROUNDS: [Round; 4] = [Round::Reverted, Round::Mutants, Round::AllTests, Round::Nothing];
+
+/// The changed places in the code, in the order of the diff, and whether there are more.
+pub fn hunks(material: &Material<'_>) -> (Vec<Hunk>, bool) {
+    let mut all = Vec::new();
+    for changed in material.change.paths.iter().filter(|changed| is_code(changed)) {
+        let Some((old, new)) = texts(material, &changed.path) else { continue };
+        all.extend(hunks_of(&changed.path, &old, &new));
+    }
+    let more = all.len() > HUNKS_MAX;
+    all.truncate(HUNKS_MAX);
+    (all, more)
+}
+
+fn is_code(changed: &ChangedPath) -> bool {
+    matches!(changed.class, Class::Implementation | Class::Mixed | Class::Stub)
+        && changed.kind != Kind::Deleted
+}
+
+fn texts(material: &Material<'_>, path: &str) -> Option<(String, String)> {
+    let new = (material.now)(path)?;
+    let old = (material.before)(path).unwrap_or_default();
+    (new.len() <= SOURCE_BYTES_MAX && old.len() <= SOURCE_BYTES_MAX).then_some((old, new))
+}
+
+fn hunks_of(path: &str, old: &str, new: &str) -> Vec<Hunk> {
+    let diff = TextDiff::from_lines(old, new);
+    let mut hunks: Vec<Hunk> = Vec::new();
+    for op in diff.ops().iter().filter(|op| !matches!(op, DiffOp::Equal { .. })) {
+        let (old, new) = (op.old_range(), op.new_range());
+        match hunks.last_mut().filter(|last| new.start < last.new.end + APART_MIN) {
+            Some(last) => (last.old.end, last.new.end) = (old.end, new.end),
+            None => hunks.push(Hunk { file: path.to_owned(), first: 0, last: 0, new, old }),
+        }
+    }
+    let language = Language::of_path(path);
+    let means_something =
+        |hunk: &Hunk| !syntax::runs_alike(language, &hunk.reverted(old, new), new);
+    hunks.retain(|hunk| language == Language::Other || means_something(hunk));
+    let lines = new.lines().count().max(1);
+    for hunk in &mut hunks {
+        let line = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let first = (hunk.new.start + 1).min(lines);
+        hunk.first = line(first);
+        hunk.last = line(hunk.new.end.max(first));
+    }
+    hunks
+}
+
+impl Hunk {
+    /// The text of the head with this place as in the base.
+    fn reverted(&self, old: &str, new: &str) -> String {
+        let lines = |text: &str, range: Range<usize>| -> String {
+            text.split_inclusive('\n').skip(range.start).take(range.len()).collect()
+        };
+        let (before, after) = (lines(new, 0..self.new.start), lines(new, self.new.end..usize::MAX));
+        let middle = lines(old, self.old.clone());
+        format!("{before}{middle}{after}")
+    }
+
+    fn is_whole_file(&self, old: &str) -> bool {
+        self.old.is_empty() && old.is_empty()
+    }
+}
+
+/// The mutants of a round, given those of earlier rounds. Their results are still unknown.
+pub fn plan(round: Round, search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant, Experiment)> {
+    let changed = Selection::Files(search.files.to_vec());
+    let selection = if search.files.is_empty() { Selection::All } else { changed };
+    let room = search.limit.saturating_sub(so_far.len());
+    let open = |at: usize| {
+        !so_far
+            .iter()
+            .any(|mutant| mutant.hunk == Some(at) && matches!(mutant.killed, Killed::By(_)))
+    };
+    let mut planned: Vec<(Mutant, Experiment)> = Vec::new();
+    match round {
+        Round::Reverted if !search.is_asked_for => {}
+        Round::Reverted => {
+            for (at, hunk) in search.hunks.iter().enumerate().take(room) {
+                planned.extend(as_before(search, at, hunk, &selection));
+            }
+        }
+        Round::Mutants => {
+            for (at, hunk) in search.hunks.iter().enumerate().filter(|(at, _)| open(*at)) {
+                planned.extend(mutants(search, at, hunk, &selection));
+            }
+        }
+        Round::AllTests if search.files.is_empty() => {}
+        Round::AllTests => {
+            for (at, hunk) in search.hunks.iter().enumerate().filter(|(at, _)| open(*at)) {
+                let unnoticed =
+                    |mutant: &&Mutant| mutant.hunk == Some(at) && mutant.killed == Killed::ByNone;
+                let Some(what) = so_far.iter().find(unnoticed).map(|mutant| &mutant.what) else {
+                    continue;
+                };
+                let all = as_before(search, at, hunk, &Selection::All).into_iter();
+                let all = all.chain(mutants(search, at, hunk, &Selection::All));
+                planned.extend(all.filter(|(mutant, _)| mutant.what == *what).take(1));
+            }
+        }
+        Round::Nothing => planned.extend(nothing(search, so_far)),
+    }
+    planned.truncate(if round == Round::Nothing { planned.len() } else { room });
+    planned
+}
+
+fn as_before(
+    search: &Search<'_>,
+    at: usize,
+    hunk: &Hunk,
+    selection: &Selection,
+) -> Option<(Mutant, Experiment)> {
+    let (old, new) = texts(search.material, &hunk.file)?;
+    // A new file cannot be reverted: without it, nothing loads.
+    if hunk.is_whole_file(&old) {
+        return None;
+    }
+    let what = format!("the old {}", place(hunk));
+    Some(planned(at, what, (hunk.file.clone(), hunk.reverted(&old, &new)), selection))
+}
+
+fn mutants(
+    search: &Search<'_>,
+    at: usize,
+    hunk: &Hunk,
+    selection: &Selection,
+) -> Vec<(Mutant, Experiment)> {
+    let Some((_, new)) = texts(search.material, &hunk.file) else { return Vec::new() };
+    let language = Language::of_path(&hunk.file);
+    let mut mutants =
+        syntax::mutants(language, &hunk.file, &new, &[hunk.first..=hunk.last], MUTANTS_OF_HUNK);
+    if mutants.is_empty() {
+        // The function around these lines shows what they do.
+        let items = syntax::items(language, &hunk.file, &new);
+        let holds = |item: &&Item| {
+            item.lines.0 <= hunk.last && hunk.first <= item.lines.1 && !item.in_tests
+        };
+        let around = items
+            .iter()
+            .filter(holds)
+            .filter(|item| item.kind == ItemKind::Function)
+            .map(|item| item.lines);
+        let lines: Vec<_> = around.map(|(first, last)| first..=last).collect();
+        mutants = syntax::mutants(language, &hunk.file, &new, &lines, MUTANTS_OF_HUNK);
+    }
+    let of = |mutant: &syntax::Mutant| {
+        let what = format!("{}:{}: {}", hunk.file, mutant.line, mutant.description);
+        Some(planned(at, what, (hunk.file.clone(), mutant.apply(&new)?), selection))
+    };
+    mutants.iter().filter_map(of).collect()
+}
+
+fn planned(
+    at: usize,
+    what: String,
+    edit: (String, String),
+    selection: &Selection,
+) -> (Mutant, Experiment) {
+    let experiment = Experiment {
+        edits: vec![edit],
+        ..Experiment::of_tests(Question::Mutant, Tree::Head, selection.clone(), &what)
+    };
+    (Mutant { hunk: Some(at), what, asked: Vec::new(), killed: Killed::NotTried }, experiment)
+}
+
+/// Tests that passed or did not exist without the change, and killed nothing: do they fail when
+/// everything they call does nothing?
+fn nothing(search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant, Experiment)> {
+    let has_noticed = |id: &String| {
+        so_far.iter().any(|mutant| matches!(&mutant.killed, Killed::By(by) if by.contains(id)))
+    };
+    let is_open = |test: &&TestSeen| {
+        test.passes && !matches!(test.without, Without::Fails { .. }) && !has_noticed(&test.id)
+    };
+    let asked: Vec<String> =
+        search.tests.iter().filter(is_open).map(|test| test.id.clone()).collect();
+    if asked.is_empty() {
+        return Vec::new();
+    }
+    let experiments = do_nothing(search.material, search.files, &asked).into_iter();
+    experiments
+        .map(|experiment| {
+            let what = "code that does nothing".to_owned();
+            (
+                Mutant { hunk: None, what, asked: asked.clone(), killed: Killed::NotTried },
+                experiment,
+            )
+        })
+        .collect()
+}
+
+fn place(hunk: &Hunk) -> String {
+    let Hunk { file, first, last, .. } = hunk;
+    if first == last { format!("{file}:{first}") } else { format!("{file}:{first}-{last}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_put_back_and_others_are_left() {
+        let old = "a\nb\nc\nd\ne\nf\ng\n";
+        let new = "a\nB\nc\nd\ne\nf\nG\nh\n";
+        let hunks = hunks_of("x.conf", old, new);
+        let lines: Vec<(u32, u32)> = hunks.iter().map(|hunk| (hunk.first, hunk.last)).collect();
+        assert_eq!(lines, [(2, 2), (7, 8)]);
+        assert_eq!(hunks[0].reverted(old, new), "a\nb\nc\nd\ne\nf\nG\nh\n");
+        assert_eq!(hunks[1].reverted(old, new), "a\nB\nc\nd\ne\nf\ng\n");
+    }
+
+    #[test]
+    fn layout_and_comments_are_no_places() {
+        let old = "def f(a):\n    return a\n";
+        let hunks = hunks_of("x.py", old, "# says what\ndef f(a):\n    return  a\n");
+        assert_eq!(hunks, []);
+        let hunks = hunks_of("x.py", old, "# says what\ndef f(a):\n    return a + 1\n");
+        assert_eq!(hunks.len(), 1, "{hunks:?}");
+    }
+
+    #[test]
+    fn lines_that_were_taken_out_are_a_place() {
+        let hunks = hunks_of("x.rb", "a\nb\nc\n", "a\nc\n");
+        assert_eq!((hunks[0].first, hunks[0].last), (2, 2));
+        assert_eq!(hunks[0].reverted("a\nb\nc\n", "a\nc\n"), "a\nb\nc\n");
+        let hunks = hunks_of("x.rb", "a\nb\n", "a\n");
+        assert_eq!((hunks[0].first, hunks[0].last), (1, 1), "there is no line after the last one");
+    }
+}

@@ -1,0 +1,380 @@
+//! A NATS server with JetStream, as functions that block: buckets of values that are changed by
+//! compare-and-swap, and lanes of messages that are leased to one taker at a time. Leases,
+//! redelivery and durability are the server's. The runtime has one thread, which keeps the
+//! connection alive while nobody calls.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_nats::ConnectOptions;
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, ReplayPolicy, pull, push};
+use async_nats::jetstream::kv::{self, CreateErrorKind, Operation, Store, UpdateErrorKind};
+use async_nats::jetstream::message::{AckKind, PublishMessage};
+use async_nats::jetstream::stream::{self, RetentionPolicy};
+use async_nats::jetstream::{self, Context, Message};
+use futures_util::StreamExt;
+use tokio::runtime::Runtime;
+use tokio::time::timeout;
+
+const STREAM: &str = "redgreen";
+const SUBJECT: &str = "redgreen.lane.";
+/// Told to idle takers when there is something new; it carries nothing.
+const WAKE: &str = "redgreen.wake";
+/// How long one call may take.
+const CALL_MAX: Duration = Duration::from_secs(10);
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+/// A message that is sent again within this time is the same message.
+const DUPLICATE_WINDOW: Duration = Duration::from_secs(600);
+/// How long the list of lanes is believed.
+const LANES_KNOWN: Duration = Duration::from_secs(1);
+/// A lane that nobody asked for so long is forgotten by the server; it is made again when it is
+/// needed.
+const LANE_IDLE_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
+/// More messages at work in one lane than any fleet has workers.
+const AT_WORK_MAX: i64 = 100_000;
+/// An empty lane answers at once; this is for a server that does not.
+const EMPTY_MAX: Duration = Duration::from_secs(2);
+
+/// How to reach the server.
+#[derive(Clone, Debug, Default)]
+pub struct Address {
+    /// `nats://host:4222` or `tls://host:4222`.
+    pub url: String,
+    /// The text of a file of credentials (`.creds`).
+    pub credentials: Option<String>,
+    /// A certificate to verify the server with, beside those of the system.
+    pub certificate: Option<PathBuf>,
+    /// How long a taker may be silent.
+    pub lease: Duration,
+}
+
+/// A connection. Calls may come from any thread.
+pub struct Nats {
+    runtime: Runtime,
+    client: async_nats::Client,
+    jetstream: Context,
+    stream: stream::Stream,
+    buckets: Mutex<HashMap<String, Store>>,
+    lanes: Mutex<Option<(Instant, Vec<String>)>>,
+    lease: Duration,
+}
+
+/// A value and the revision to change it from.
+pub type Versioned = (Vec<u8>, u64);
+
+/// A message that this process has the lease of.
+pub struct Taken {
+    pub text: String,
+    /// The number of the message.
+    pub sequence: u64,
+    /// How often it was delivered, this time included.
+    pub delivered: u64,
+    message: Message,
+}
+
+impl std::fmt::Debug for Nats {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Nats")
+    }
+}
+
+impl std::fmt::Debug for Taken {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Taken {{ {} }}", self.sequence)
+    }
+}
+
+type NatsResult<T> = Result<T, String>;
+
+/// Whether values of a bucket go away by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    Always,
+    /// For a few leases.
+    Briefly,
+}
+
+impl Nats {
+    pub fn connect(address: &Address) -> NatsResult<Self> {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.map_err(|error| error.to_string())?;
+        let connected = runtime.block_on(async {
+            // A connection that breaks is made again; a call made meanwhile ends with its time
+            // limit.
+            let mut options = ConnectOptions::new()
+                .name("redgreen")
+                .connection_timeout(CONNECT_MAX)
+                .request_timeout(Some(CALL_MAX))
+                .reconnect_delay_callback(|attempt| {
+                    Duration::from_millis(100 * attempt.clamp(1, 20) as u64)
+                });
+            if let Some(text) = &address.credentials {
+                options =
+                    options.credentials(text).map_err(|error| format!("credentials: {error}"))?;
+            }
+            if let Some(file) = &address.certificate {
+                options = options.add_root_certificates(file.clone()).require_tls(true);
+            }
+            let client = timeout(CONNECT_MAX, options.connect(&address.url)).await;
+            let client = client
+                .map_err(|_| "it does not answer".to_owned())?
+                .map_err(|error| error.to_string())?;
+            let jetstream = jetstream::new(client.clone());
+            let config = stream::Config {
+                name: STREAM.to_owned(),
+                subjects: vec![format!("{SUBJECT}>")],
+                retention: RetentionPolicy::WorkQueue,
+                duplicate_window: DUPLICATE_WINDOW,
+                ..stream::Config::default()
+            };
+            let stream = jetstream.get_or_create_stream(config).await;
+            let stream = stream.map_err(|error| format!("JetStream: {error}"))?;
+            Ok::<_, String>((client, jetstream, stream))
+        });
+        let (client, jetstream, stream) = connected?;
+        let (buckets, lanes) = (Mutex::default(), Mutex::default());
+        Ok(Self { runtime, client, jetstream, stream, buckets, lanes, lease: address.lease })
+    }
+
+    /// Puts a value where there is none; false where there is one.
+    pub fn create(&self, bucket: &str, key: &str, value: Vec<u8>) -> NatsResult<bool> {
+        let store = self.bucket(bucket, Keep::Always)?;
+        self.call(async {
+            match store.create(key, value.into()).await {
+                Ok(_) => Ok(true),
+                Err(error) if error.kind() == CreateErrorKind::AlreadyExists => Ok(false),
+                Err(error) => Err(error.to_string()),
+            }
+        })
+    }
+
+    pub fn read(&self, bucket: &str, key: &str) -> NatsResult<Option<Versioned>> {
+        let store = self.bucket(bucket, Keep::Always)?;
+        self.call(async {
+            let entry = store.entry(key).await.map_err(|error| error.to_string())?;
+            let there = entry.filter(|entry| entry.operation == Operation::Put);
+            Ok(there.map(|entry| (entry.value.to_vec(), entry.revision)))
+        })
+    }
+
+    /// Changes a value that still has this revision; false where it was changed meanwhile.
+    pub fn swap(&self, bucket: &str, key: &str, value: Vec<u8>, revision: u64) -> NatsResult<bool> {
+        let store = self.bucket(bucket, Keep::Always)?;
+        self.call(async {
+            match store.update(key, value.into(), revision).await {
+                Ok(_) => Ok(true),
+                Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => Ok(false),
+                Err(error) => Err(error.to_string()),
+            }
+        })
+    }
+
+    /// Puts a value, whatever is there.
+    pub fn put(&self, bucket: &str, key: &str, value: Vec<u8>, keep: Keep) -> NatsResult<()> {
+        let store = self.bucket(bucket, keep)?;
+        self.call(async {
+            store.put(key, value.into()).await.map(drop).map_err(|error| error.to_string())
+        })
+    }
+
+    pub fn delete(&self, bucket: &str, key: &str, keep: Keep) -> NatsResult<()> {
+        let store = self.bucket(bucket, keep)?;
+        self.call(async { store.purge(key).await.map_err(|error| error.to_string()) })
+    }
+
+    /// Every value of a bucket.
+    pub fn list(&self, bucket: &str, keep: Keep) -> NatsResult<Vec<Vec<u8>>> {
+        let store = self.bucket(bucket, keep)?;
+        self.call(async {
+            let consumer = store.stream.create_consumer(push::OrderedConfig {
+                deliver_subject: self.client.new_inbox(),
+                filter_subject: format!("{}>", store.prefix),
+                replay_policy: ReplayPolicy::Instant,
+                deliver_policy: DeliverPolicy::LastPerSubject,
+                ..push::OrderedConfig::default()
+            });
+            let consumer = consumer.await.map_err(|error| error.to_string())?;
+            let mut left = consumer.cached_info().num_pending;
+            let mut messages = consumer.messages().await.map_err(|error| error.to_string())?;
+            let mut found = Vec::new();
+            while left > 0 {
+                let Some(message) = messages.next().await else { break };
+                let message = message.map_err(|error| error.to_string())?;
+                // A value that was taken away leaves a mark without a body.
+                if !message.payload.is_empty() {
+                    found.push(message.payload.to_vec());
+                }
+                left = message.info().map_err(|error| error.to_string())?.pending;
+            }
+            Ok(found)
+        })
+    }
+
+    /// Tells of every change of a bucket, beginning with what is there, until `see` has seen enough
+    /// or nothing happened for a while. Nothing is polled.
+    pub fn watch(
+        &self,
+        bucket: &str,
+        idle: Duration,
+        see: &mut dyn FnMut(Option<&[u8]>) -> bool,
+    ) -> NatsResult<()> {
+        let store = self.bucket(bucket, Keep::Always)?;
+        self.runtime.block_on(async {
+            let mut changes = store.watch_all().await.map_err(|error| error.to_string())?;
+            loop {
+                let goes_on = match timeout(idle, changes.next()).await {
+                    Ok(None) => return Ok(()),
+                    Ok(Some(Ok(entry))) => see(Some(&entry.value)),
+                    Ok(Some(Err(error))) => return Err(error.to_string()),
+                    Err(_) => see(None),
+                };
+                if !goes_on {
+                    return Ok(());
+                }
+            }
+        })
+    }
+
+    /// Puts a message at the end of a lane; one that was sent before is not sent twice. `alone`
+    /// lanes have at most one message at work.
+    pub fn send(&self, lane: &str, alone: bool, id: &str, text: &str) -> NatsResult<()> {
+        self.lane(lane, alone)?;
+        self.call(async {
+            let message = PublishMessage::build().payload(text.to_owned().into()).message_id(id);
+            let sent = self.jetstream.send_publish(format!("{SUBJECT}{lane}"), message).await;
+            sent.map_err(|error| error.to_string())?.await.map_err(|error| error.to_string())?;
+            self.client.publish(WAKE, bytes::Bytes::new()).await.map_err(|error| error.to_string())
+        })
+    }
+
+    /// The lanes there are.
+    pub fn lanes(&self) -> NatsResult<Vec<String>> {
+        let known = self.lanes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, lanes)) = known.filter(|(since, _)| since.elapsed() < LANES_KNOWN) {
+            return Ok(lanes);
+        }
+        let lanes = self.call(async {
+            let mut names = self.stream.consumer_names();
+            let mut lanes = Vec::new();
+            while let Some(name) = names.next().await {
+                lanes.push(name.map_err(|error| error.to_string())?);
+            }
+            Ok(lanes)
+        })?;
+        *self.lanes.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((Instant::now(), lanes.clone()));
+        Ok(lanes)
+    }
+
+    /// Takes the first message of a lane, if there is one.
+    pub fn take(&self, lane: &str) -> NatsResult<Option<Taken>> {
+        self.call(async {
+            let consumer = self.stream.get_consumer::<pull::Config>(lane).await;
+            // A lane that is gone has no messages.
+            let Ok(consumer) = consumer else { return Ok(None) };
+            let batch = timeout(EMPTY_MAX, consumer.fetch().max_messages(1).messages()).await;
+            let mut batch =
+                batch.map_err(|_| "no answer".to_owned())?.map_err(|error| error.to_string())?;
+            let Ok(Some(message)) = timeout(EMPTY_MAX, batch.next()).await else { return Ok(None) };
+            let message = message.map_err(|error| error.to_string())?;
+            let info = message.info().map_err(|error| error.to_string())?;
+            let (sequence, delivered) =
+                (info.stream_sequence, u64::try_from(info.delivered).unwrap_or(1));
+            let text = String::from_utf8_lossy(&message.payload).into_owned();
+            Ok(Some(Taken { text, sequence, delivered, message }))
+        })
+    }
+
+    /// Waits until something may have changed, at most so long.
+    pub fn wait(&self, at_most: Duration) -> NatsResult<()> {
+        self.runtime.block_on(async {
+            let mut woken = self.client.subscribe(WAKE).await.map_err(|error| error.to_string())?;
+            timeout(at_most, woken.next()).await.ok();
+            Ok(())
+        })
+    }
+
+    /// Extends the lease.
+    pub fn beat(&self, taken: &Taken) -> NatsResult<()> {
+        self.acknowledge(taken, AckKind::Progress)
+    }
+
+    /// The message is dealt with. The server confirms it.
+    pub fn done(&self, taken: &Taken) -> NatsResult<()> {
+        self.call(async { taken.message.double_ack().await.map_err(|error| error.to_string()) })
+    }
+
+    /// Gives the message back; it is delivered again after a while.
+    pub fn later(&self, taken: &Taken, after: Duration) -> NatsResult<()> {
+        self.acknowledge(taken, AckKind::Nak(Some(after)))
+    }
+
+    fn acknowledge(&self, taken: &Taken, kind: AckKind) -> NatsResult<()> {
+        self.call(async {
+            taken.message.ack_with(kind).await.map_err(|error| error.to_string())?;
+            // Known to have left, so that a connection that is gone is noticed.
+            self.client.flush().await.map_err(|error| error.to_string())
+        })
+    }
+
+    /// Makes a lane that is not there yet.
+    fn lane(&self, lane: &str, alone: bool) -> NatsResult<()> {
+        let known = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_ref().is_some_and(|(_, lanes)| lanes.iter().any(|name| name == lane)) {
+            return Ok(());
+        }
+        drop(known);
+        self.call(async {
+            let config = pull::Config {
+                durable_name: Some(lane.to_owned()),
+                filter_subject: format!("{SUBJECT}{lane}"),
+                ack_policy: AckPolicy::Explicit,
+                ack_wait: self.lease,
+                max_ack_pending: if alone { 1 } else { AT_WORK_MAX },
+                inactive_threshold: LANE_IDLE_MAX,
+                ..pull::Config::default()
+            };
+            self.stream.create_consumer(config).await.map(drop).map_err(|error| error.to_string())
+        })?;
+        let mut known = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get_or_insert_with(|| (Instant::now(), Vec::new())).1.push(lane.to_owned());
+        Ok(())
+    }
+
+    fn bucket(&self, name: &str, keep: Keep) -> NatsResult<Store> {
+        let known = self.buckets.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        if let Some(store) = known {
+            return Ok(store);
+        }
+        let max_age = match keep {
+            Keep::Always => Duration::ZERO,
+            Keep::Briefly => 3 * self.lease,
+        };
+        let store = self.call(async {
+            let bucket = format!("redgreen-{name}");
+            match self.jetstream.get_key_value(&bucket).await {
+                Ok(store) => Ok(store),
+                Err(_) => {
+                    let config =
+                        kv::Config { bucket, history: 1, max_age, ..kv::Config::default() };
+                    self.jetstream.create_key_value(config).await.map_err(|error| error.to_string())
+                }
+            }
+        })?;
+        self.buckets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(name.to_owned(), store.clone());
+        Ok(store)
+    }
+
+    fn call<T>(&self, work: impl Future<Output = NatsResult<T>>) -> NatsResult<T> {
+        let limited = async { timeout(CALL_MAX, work).await };
+        self.runtime
+            .block_on(limited)
+            .unwrap_or_else(|_| Err("the server does not answer".to_owned()))
+    }
+}

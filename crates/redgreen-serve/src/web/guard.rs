@@ -1,0 +1,200 @@
+//! Who may ask. The server is on loopback, where every program of every user and every page in the
+//! user's browser can reach it. Only a browser that was opened with the token gets an answer, and
+//! only our own pages can make it act.
+
+/// The name of the token in an address.
+pub const TOKEN: &str = "token";
+/// In characters: 256 bits.
+pub const TOKEN_CHARS: usize = 64;
+
+/// Whether something may be done, or only looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allows {
+    Everything,
+    Reading,
+}
+
+#[derive(Clone, Debug)]
+pub struct Guard {
+    pub port: u16,
+    pub token: String,
+    pub allows: Allows,
+}
+
+/// What a request says of itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RequestHead<'a> {
+    /// Something is to be done.
+    pub acts: bool,
+    pub host: Option<&'a str>,
+    pub origin: Option<&'a str>,
+    /// `Sec-Fetch-Site` and `Sec-Fetch-Mode`, which pages cannot change.
+    pub site: Option<&'a str>,
+    pub mode: Option<&'a str>,
+    pub cookies: &'a str,
+    /// Of the address.
+    pub token: Option<&'a str>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admitted {
+    Known,
+    /// It came with the token, and gets this cookie.
+    WithToken(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The browser believes to talk to another server: a name was pointed at this machine.
+    OtherHost,
+    /// A page of somebody else's.
+    OtherOrigin,
+    NoToken,
+    WrongToken,
+    ReadOnly,
+}
+
+impl Guard {
+    pub fn admit(&self, asked: &RequestHead<'_>) -> Result<Admitted, Refusal> {
+        if !asked.host.is_some_and(|host| self.is_own_host(host)) {
+            return Err(Refusal::OtherHost);
+        }
+        if !self.is_own_page(asked) {
+            return Err(Refusal::OtherOrigin);
+        }
+        if let Some(token) = asked.token {
+            return match is_same(token, &self.token) && !asked.acts {
+                true => Ok(Admitted::WithToken(self.cookie())),
+                false => Err(Refusal::WrongToken),
+            };
+        }
+        let name = self.cookie_name();
+        let cookies = asked.cookies.split(';').filter_map(|pair| pair.trim().split_once('='));
+        match cookies.filter(|(known, _)| *known == name).map(|(_, value)| value).next() {
+            None => Err(Refusal::NoToken),
+            Some(value) if !is_same(value, &self.token) => Err(Refusal::WrongToken),
+            Some(_) if asked.acts && self.allows == Allows::Reading => Err(Refusal::ReadOnly),
+            Some(_) => Ok(Admitted::Known),
+        }
+    }
+
+    /// Browsers send cookies to every port of a host, so that the name tells the servers apart.
+    fn cookie_name(&self) -> String {
+        format!("redgreen-{}", self.port)
+    }
+
+    fn cookie(&self) -> String {
+        format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie_name(), self.token)
+    }
+
+    fn is_own_host(&self, host: &str) -> bool {
+        ["127.0.0.1", "localhost"].iter().any(|name| host == format!("{name}:{}", self.port))
+    }
+
+    /// Only a page of ours may act. Others may lead here, as a link does, and cannot read the
+    /// answer.
+    fn is_own_page(&self, asked: &RequestHead<'_>) -> bool {
+        let is_own_origin = asked.origin.map(|origin| {
+            // The very host that was asked: pages of `localhost` and `127.0.0.1` are strangers to
+            // each other.
+            asked.host.is_some_and(|host| origin == format!("http://{host}"))
+        });
+        let is_near = asked.site.is_none_or(|site| matches!(site, "same-origin" | "none"));
+        let is_visit = !asked.acts && asked.mode == Some("navigate");
+        match is_own_origin {
+            Some(is_own) => is_own && is_near,
+            None => !asked.acts && (is_near || is_visit),
+        }
+    }
+}
+
+/// Takes the same time wherever they differ.
+fn is_same(one: &str, other: &str) -> bool {
+    let differs =
+        one.bytes().zip(other.bytes()).fold(0, |differs, (one, other)| differs | (one ^ other));
+    one.len() == other.len() && differs == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard(allows: Allows) -> Guard {
+        Guard { port: 4711, token: "a".repeat(TOKEN_CHARS), allows }
+    }
+
+    fn known() -> String {
+        format!("other=1; redgreen-4711={}", "a".repeat(TOKEN_CHARS))
+    }
+
+    #[test]
+    fn only_our_own_pages_act_and_only_with_the_token() {
+        let (cookies, own) = (known(), Some("http://127.0.0.1:4711"));
+        let here = RequestHead {
+            host: Some("127.0.0.1:4711"),
+            cookies: &cookies,
+            ..RequestHead::default()
+        };
+        let act = RequestHead { acts: true, origin: own, ..here };
+        let wrong = format!("redgreen-4711={}", "b".repeat(TOKEN_CHARS));
+        for (asked, expected) in [
+            (here, Ok(Admitted::Known)),
+            (act, Ok(Admitted::Known)),
+            (RequestHead { host: Some("localhost:4711"), ..here }, Ok(Admitted::Known)),
+            (RequestHead { site: Some("same-origin"), ..act }, Ok(Admitted::Known)),
+            (
+                RequestHead { site: Some("cross-site"), mode: Some("navigate"), ..here },
+                Ok(Admitted::Known),
+            ),
+            (RequestHead { host: None, ..here }, Err(Refusal::OtherHost)),
+            (RequestHead { host: Some("evil.example:4711"), ..here }, Err(Refusal::OtherHost)),
+            (RequestHead { host: Some("127.0.0.1:80"), ..here }, Err(Refusal::OtherHost)),
+            (RequestHead { host: Some("127.0.0.1"), ..here }, Err(Refusal::OtherHost)),
+            (RequestHead { origin: None, ..act }, Err(Refusal::OtherOrigin)),
+            (RequestHead { origin: Some("null"), ..act }, Err(Refusal::OtherOrigin)),
+            (RequestHead { origin: Some("http://127.0.0.1:80"), ..act }, Err(Refusal::OtherOrigin)),
+            (
+                RequestHead { origin: Some("http://localhost:4711"), ..act },
+                Err(Refusal::OtherOrigin),
+            ),
+            (RequestHead { site: Some("same-site"), ..act }, Err(Refusal::OtherOrigin)),
+            (
+                RequestHead { site: Some("same-site"), mode: Some("no-cors"), ..here },
+                Err(Refusal::OtherOrigin),
+            ),
+            (RequestHead { cookies: "", ..here }, Err(Refusal::NoToken)),
+            (RequestHead { cookies: &wrong, ..here }, Err(Refusal::WrongToken)),
+            (RequestHead { cookies: "redgreen-4711=", ..act }, Err(Refusal::WrongToken)),
+            (RequestHead { token: Some("b"), ..here }, Err(Refusal::WrongToken)),
+        ] {
+            assert_eq!(guard(Allows::Everything).admit(&asked), expected, "{asked:?}");
+        }
+    }
+
+    #[test]
+    fn the_token_becomes_a_cookie_that_scripts_and_other_sites_do_not_get() {
+        let token = "a".repeat(TOKEN_CHARS);
+        let asked = RequestHead {
+            host: Some("127.0.0.1:4711"),
+            token: Some(&token),
+            ..RequestHead::default()
+        };
+        let cookie = format!("redgreen-4711={token}; Path=/; HttpOnly; SameSite=Strict");
+        assert_eq!(guard(Allows::Everything).admit(&asked), Ok(Admitted::WithToken(cookie)));
+        let act = RequestHead { acts: true, origin: Some("http://127.0.0.1:4711"), ..asked };
+        assert_eq!(guard(Allows::Everything).admit(&act), Err(Refusal::WrongToken));
+    }
+
+    #[test]
+    fn who_may_only_look_cannot_act() {
+        let cookies = known();
+        let here = RequestHead {
+            host: Some("127.0.0.1:4711"),
+            cookies: &cookies,
+            ..RequestHead::default()
+        };
+        let act = RequestHead { acts: true, origin: Some("http://127.0.0.1:4711"), ..here };
+        assert_eq!(guard(Allows::Reading).admit(&here), Ok(Admitted::Known));
+        assert_eq!(guard(Allows::Reading).admit(&act), Err(Refusal::ReadOnly));
+    }
+}

@@ -1,0 +1,119 @@
+//! The evidence of a cycle: which test failed before there was code and how, what passes now, and
+//! the mutants.
+
+use redgreen_core::artifact::Green;
+use redgreen_core::phase::Phase;
+use redgreen_core::report::{Counts, Report};
+use redgreen_core::steps::{Step, Steps};
+use redgreen_core::verdict::{Decision, Mutants};
+
+use crate::foreign;
+use crate::journal::RunFolder;
+
+/// The largest report that is read for a page.
+const REPORT_BYTES_MAX: u64 = 16 << 20;
+const FAILED_MAX: usize = 8;
+const MESSAGE_LINES_MAX: usize = 6;
+
+/// The evidence of one cycle.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    pub cycle: u32,
+    pub test: Option<String>,
+    /// The tests that failed at the accepted RED.
+    pub failed: Vec<Failed>,
+    /// How many more failed.
+    pub failed_more: usize,
+    /// The test counts after the last accepted GREEN or REFACTOR.
+    pub now: Option<Counts>,
+    pub ran: Option<String>,
+    pub mutants: Option<Mutants>,
+    pub coverage: Option<String>,
+    pub notes: Vec<String>,
+    /// Withheld tests: how many there were, and how many the code passed.
+    pub withheld: u64,
+    pub withheld_passed: u64,
+    /// Withheld tests that a refused GREEN failed, as reported by the judge.
+    pub withheld_failed: Vec<String>,
+    /// The numbers of the steps that were not accepted.
+    pub refused: Vec<usize>,
+}
+
+/// A test that failed before there was code.
+#[derive(Clone, Debug)]
+pub struct Failed {
+    pub test: String,
+    pub how: String,
+}
+
+impl Evidence {
+    pub(super) fn of(folder: &RunFolder, steps: &Steps, cycle: u32) -> Self {
+        use redgreen_core::verdict::Code;
+        let mut evidence = Self { cycle, ..Self::default() };
+        for (number, step) in steps.steps.iter().enumerate().filter(|(_, step)| step.cycle == cycle)
+        {
+            evidence.test = evidence.test.or_else(|| step.test.clone());
+            if step.verdict.decision != Decision::Accepted {
+                evidence.refused.push(number);
+                let overfits =
+                    step.verdict.reasons.iter().filter(|reason| reason.code == Code::GreenOverfits);
+                evidence.withheld_failed.extend(overfits.map(|reason| reason.sentence.clone()));
+                continue;
+            }
+            match step.phase {
+                Phase::Red => {
+                    (evidence.failed, evidence.failed_more) = failed(folder, step);
+                    evidence.withheld = step.withheld;
+                }
+                Phase::Green | Phase::Refactor => {
+                    if let Some(report) = &step.report {
+                        evidence.now = Some(report.counts);
+                        evidence.ran = Some(report.summary.clone());
+                    }
+                    evidence.mutants = step.verdict.mutants.or(evidence.mutants);
+                    evidence.notes.extend(step.verdict.notes.iter().chain(&step.findings).cloned());
+                    if step.phase == Phase::Green {
+                        evidence.withheld_passed = step.withheld;
+                    }
+                }
+                Phase::Plan | Phase::Complete => {}
+            }
+        }
+        let green = folder.artifacts().join(format!("cycle-{cycle}/green.json"));
+        let green = foreign::read(&green, REPORT_BYTES_MAX).ok().flatten();
+        let green = green.and_then(|bytes| serde_json::from_slice::<Green>(&bytes).ok());
+        evidence.coverage = green.and_then(|green| green.coverage);
+        evidence
+    }
+}
+
+/// The tests that RED made fail, with their messages. If they do not load yet, why.
+fn failed(folder: &RunFolder, step: &Step) -> (Vec<Failed>, usize) {
+    let report = step.report.as_ref().and_then(|kept| {
+        let bytes =
+            foreign::read(&folder.path.join(&kept.file), REPORT_BYTES_MAX).ok().flatten()?;
+        serde_json::from_slice::<Report>(&bytes).ok()
+    });
+    let Some(report) = report else { return (Vec::new(), 0) };
+    let clipped = |text: &str| text.lines().take(MESSAGE_LINES_MAX).collect::<Vec<_>>().join("\n");
+    let how = |id: &str| {
+        let test = report.test(id)?;
+        Some(clipped(test.message.as_deref().or(test.exception.as_deref()).unwrap_or("it failed")))
+    };
+    let mut all: Vec<Failed> = step
+        .verdict
+        .targets
+        .iter()
+        .map(|id| Failed { test: id.clone(), how: how(id).unwrap_or_default() })
+        .collect();
+    if all.is_empty() {
+        let unloaded = report.unloaded().map(|error| {
+            let test = error.file.clone().unwrap_or_else(|| "the tests".to_owned());
+            Failed { test: format!("{test} does not load"), how: clipped(&error.message) }
+        });
+        all = unloaded.collect();
+    }
+    let more = all.len().saturating_sub(FAILED_MAX);
+    all.truncate(FAILED_MAX);
+    (all, more)
+}

