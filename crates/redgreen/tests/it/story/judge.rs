@@ -405,7 +405,10 @@ fn the_answer_is_as_the_schema_says() {
 #[test]
 fn what_is_no_commit_is_said_and_nothing_is_made() {
     let story = project();
-    story.redgreen("judge red --base nowhere").exits(2).says("nowhere is not a commit in this repository");
+    story
+        .redgreen("judge red --base nowhere")
+        .exits(2)
+        .says("nowhere is not a commit in this repository");
     story.redgreen("judge blue").exits(2);
     let before = story.git("status --porcelain");
     story.redgreen("judge red --base HEAD --head HEAD").exits(1).says("red.no_tests");
