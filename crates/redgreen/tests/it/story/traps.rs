@@ -65,7 +65,7 @@ fn survives(set: impl Fn(&Story) -> String) {
     let mut command = story.command("timeout");
     command.args(["--kill-after=10", SECONDS_MAX, "sh", "-c"]);
     command.arg(format!("ulimit -v {MEMORY_KIB_MAX}; exec \"$@\"")).arg("limited");
-    command.arg(env!("CARGO_BIN_EXE_redgreen")).args(["judge", "green", "--timeout", "20"]);
+    command.arg(env!("CARGO_BIN_EXE_redgreen")).args(["judge", "green", "--timeout", "5"]);
     let said = Said::of("judge green", &command.output().unwrap());
     assert_ne!(said.code, Some(TIMED_OUT), "{said:?}");
     assert!(matches!(said.code, Some(0 | 1 | 3)), "{said:?}");
