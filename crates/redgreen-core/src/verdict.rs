@@ -336,7 +336,7 @@ vocabulary! {
         "a file in modification_points did not change" "change it, or correct modification_points in the task";
     EnvironmentChanged "environment.changed" Code
         "installed packages changed without a change of a manifest"
-        "restore the environment, or declare the dependency";
+        "restore the environment, declare the dependency, or use redgreen judge --new-packages";
     EnvironmentPlanted "environment.planted" Code
         "a new file shadows a module of the language or of the test runner" "rename it";
     ChangeSubmodule "change.submodule" Code

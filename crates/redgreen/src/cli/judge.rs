@@ -46,6 +46,9 @@ pub(super) struct Args {
     /// Timeout for one run of the tests, in seconds
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
+    /// Accept that installed packages changed since the base was judged, and measure the base again
+    #[arg(long)]
+    new_packages: bool,
     /// Show every experiment, its result, and how to repeat it
     #[arg(long)]
     explain: bool,
@@ -66,9 +69,20 @@ impl Args {
             PhaseName::Refactor => JudgedPhase::Refactor,
         };
         let timeout = self.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let Self { base, head, brief, task, examples, test_command, explain, .. } = self;
-        let question =
-            Question { phase, base, head, brief, task, examples, test_command, timeout, explain };
+        let Self { base, head, brief, task, examples, test_command, new_packages, explain, .. } =
+            self;
+        let question = Question {
+            phase,
+            base,
+            head,
+            brief,
+            task,
+            examples,
+            test_command,
+            timeout,
+            new_packages,
+            explain,
+        };
         let project = desk.trusted_project()?;
         let pulse = desk.pulse("judging");
         let judgement = judge::judge(&project, &question)?;

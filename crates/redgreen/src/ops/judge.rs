@@ -39,6 +39,8 @@ pub struct Question {
     /// A file of withheld examples.
     pub examples: Option<PathBuf>,
     pub timeout: Option<Duration>,
+    /// Whether to measure the base again, with the packages that are installed now.
+    pub new_packages: bool,
     /// Whether to list each experiment with the command that repeats it.
     pub explain: bool,
 }
@@ -210,6 +212,7 @@ pub fn judge(project: &Project, question: &Question) -> Result<Judgement> {
         examples: &withheld,
         test_command: question.test_command.as_deref(),
         timeout: question.timeout,
+        new_packages: question.new_packages,
         explain: question.explain,
     };
     let mut judgement = try_step(project, &step)?;
@@ -230,16 +233,19 @@ pub(super) struct Step<'a> {
     pub(super) examples: &'a [Example],
     pub(super) test_command: Option<&'a str>,
     pub(super) timeout: Option<Duration>,
+    /// What is known of the base is out of date.
+    pub(super) new_packages: bool,
     pub(super) explain: bool,
 }
 
 /// The verdict on a step. An accepted result is stored for the next step.
 pub(super) fn try_step(project: &Project, step: &Step<'_>) -> Result<Judgement> {
     let memory = Memory::new(&project.workshop, &project.file.test)?;
-    let (before, targets, surroundings) = match memory.recall(step.base)? {
-        Some(known) => (Some(known.report), Some(known.targets), Some(known.surroundings)),
-        None => (None, None, None),
-    };
+    let (before, targets, surroundings) =
+        match memory.recall(step.base)?.filter(|_| !step.new_packages) {
+            Some(known) => (Some(known.report), Some(known.targets), Some(known.surroundings)),
+            None => (None, None, None),
+        };
     let ground = Ground { command: step.test_command, ..project.ground() };
     let policy = project.file.policy(&project.environment)?;
     let timeout = step

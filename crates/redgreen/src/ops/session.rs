@@ -331,6 +331,7 @@ fn judge_tree(
             examples: &[],
             test_command: None,
             timeout: None,
+            new_packages: false,
             explain,
         };
         judge::try_step(project, &step)

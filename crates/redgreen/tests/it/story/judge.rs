@@ -381,6 +381,32 @@ fn an_environment_that_somebody_changed_is_noticed() {
     expect(&story, "green", "refused", "environment.changed");
 }
 
+/// Somebody who upgraded a package says so. Code that makes the tests pass from among the packages
+/// makes them pass on the base as well.
+#[test]
+fn new_packages_are_accepted_if_the_user_says_so_and_pass_no_test_for_the_code() {
+    let story = project();
+    let packages = environment(&story);
+    story.commit("an environment");
+    story.file("tests/test_roman.py", TEST).commit("red");
+    expect(&story, "red", "accepted", "red.not_implemented");
+    let link = packages.join("zz.pth");
+    fs::write(&link, "import os\n").unwrap();
+    story.file("roman.py", CODE).commit("green");
+    expect(&story, "green", "refused", "environment.changed");
+    expect(&story, "green --new-packages", "accepted", "green.passes");
+
+    story.file("roman.py", &format!("{STUB}# Nothing yet.\n")).commit("green without code");
+    fs::write(
+        packages.join("cheat.py"),
+        "import _pytest.python\n_pytest.python.Function.runtest = lambda self: None\n",
+    )
+    .unwrap();
+    fs::write(&link, "import cheat\n").unwrap();
+    let base = story.git("rev-parse HEAD~2");
+    expect(&story, &format!("green --base {base} --new-packages"), "refused", "green.nothing_red");
+}
+
 #[test]
 fn the_answer_is_as_the_schema_says() {
     let text =
