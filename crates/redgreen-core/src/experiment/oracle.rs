@@ -3,10 +3,11 @@
 //! Needed for expected output, tables and fixtures outside of test folders. Data that the code
 //! reads is not opened here, and may change.
 //!
-//! Code can contain expected values too: a helper that compares, a table of answers. Three facts
-//! identify it: only tests use it, it returns nothing to the tests except whether it holds, and a
-//! RED test fails both with the old version of it alone and with the old version of everything
-//! else.
+//! Code can contain expected values too: a helper that compares, a table of answers. Four facts
+//! identify it: only tests use it, it does not use the other changed code, it returns nothing to
+//! the tests except whether it holds, and a RED test fails both with the old version of it alone
+//! and with the old version of everything else. Code that uses the other changed code is a part of
+//! what is tested: the index of a package, a command line, a module above another one.
 
 use super::calls::Recording;
 use super::{Answer, Experiment, Material, Question, Tree, Way, selection, stand_in, target_files};
@@ -60,12 +61,14 @@ pub fn helpers(material: &Material<'_>) -> Vec<Helper> {
         return Vec::new();
     }
     let tests = target_files(material);
+    let changed_paths: Vec<&str> = changed.iter().map(|changed| changed.path.as_str()).collect();
     let is_helper = |changed: &&&ChangedPath| {
         let users: Vec<&String> =
             material.paths.iter().filter(|from| uses(material, from, &changed.path)).collect();
         changed.kind == Kind::Modified
             && users.iter().any(|user| tests.contains(user))
             && users.iter().all(|user| material.is_test(user))
+            && !reaches(material, &changed.path, &changed_paths)
     };
     let helper = |helper: &&ChangedPath| {
         let others = changed.iter().filter(|changed| changed.path != helper.path);
@@ -78,13 +81,34 @@ pub fn helpers(material: &Material<'_>) -> Vec<Helper> {
 }
 
 fn uses(material: &Material<'_>, from: &str, path: &str) -> bool {
+    from != path && used_by(material, from).iter().any(|to| to == path)
+}
+
+/// The files that a file imports.
+fn used_by(material: &Material<'_>, from: &str) -> Vec<String> {
     let language = Language::of_path(from);
-    let Some(source) = (material.now)(from).filter(|_| from != path) else { return false };
+    let Some(source) = (material.now)(from) else { return Vec::new() };
     let project = Project { paths: material.paths, packages: material.packages };
-    let means = |import: &syntax::Import| {
-        syntax::resolve(language, from, import, project).iter().any(|to| to == path)
-    };
-    syntax::imports(language, &source).iter().any(means)
+    let imports = syntax::imports(language, &source);
+    imports.iter().flat_map(|import| syntax::resolve(language, from, import, project)).collect()
+}
+
+/// Whether a file imports one of the others, directly or through other files.
+fn reaches(material: &Material<'_>, from: &str, others: &[&str]) -> bool {
+    let mut known = vec![from.to_owned()];
+    let mut at = 0;
+    while let Some(file) = known.get(at).cloned() {
+        for next in used_by(material, &file) {
+            if next != from && others.contains(&next.as_str()) {
+                return true;
+            }
+            if !known.contains(&next) {
+                known.push(next);
+            }
+        }
+        at += 1;
+    }
+    false
 }
 
 /// Code that may contain expected values.

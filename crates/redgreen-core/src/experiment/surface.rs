@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::Material;
 use crate::change::{ChangedPath, Class};
 use crate::path::folder;
-use crate::syntax::{self, Given, Language, PromiseKind};
+use crate::syntax::{self, Given, Language, Promise, PromiseKind};
 use crate::verdict::{Code, Reason};
 
 /// Removed public names, constants with another value, and removed test data.
@@ -79,29 +79,42 @@ fn gone(path: &str, what: &str, line: u32) -> Reason {
 }
 
 /// Removed public methods, parameters that callers name, and derived traits, of functions and types
-/// that still exist.
+/// that still exist, in the same file or in another changed one.
 fn broken_promises(material: &Material<'_>, known: &Known) -> Vec<Reason> {
+    let code: Vec<(Language, String)> = material
+        .change
+        .paths
+        .iter()
+        .filter(|changed| is_code(changed))
+        .filter_map(|changed| {
+            Some((Language::of_path(&changed.path), (material.now)(&changed.path)?))
+        })
+        .collect();
+    let now: Vec<Promise> =
+        code.iter().flat_map(|(language, new)| syntax::promises(*language, new)).collect();
+    let defined: BTreeSet<String> = code
+        .iter()
+        .flat_map(|(language, new)| syntax::surface(*language, new))
+        .map(|given| given.name)
+        .collect();
     let mut reasons = Vec::new();
     for changed in material.change.paths.iter().filter(|changed| is_code(changed)) {
-        let (Some(old), Some(new)) =
-            ((material.before)(&changed.path), (material.now)(&changed.path))
-        else {
-            continue;
-        };
+        let Some(old) = (material.before)(&changed.path) else { continue };
+        let new = (material.now)(&changed.path).unwrap_or_default();
         let language = Language::of_path(&changed.path);
-        let (before, now) = (syntax::promises(language, &old), syntax::promises(language, &new));
-        let names = syntax::identifiers(language, &new);
-        for promise in before {
+        for promise in syntax::promises(language, &old) {
             let type_or_function = promise.owner.split('.').next().unwrap_or_default();
-            let is_kept =
-                now.iter().any(|one| one.owner == promise.owner && one.kind == promise.kind);
-            let moved = !promise.owner.split('.').all(|name| names.contains(name));
-            if is_kept || moved || !is_offered(material, &changed.path, type_or_function) {
-                continue;
-            }
-            let takes = |kind: &PromiseKind| {
+            let has = |kind: &PromiseKind| {
                 now.iter().any(|one| one.owner == promise.owner && one.kind == *kind)
             };
+            let exists = defined.contains(type_or_function)
+                && promise.owner.split('.').all(|name| known.present.contains(name));
+            if has(&promise.kind)
+                || !exists
+                || !is_offered(material, &changed.path, type_or_function)
+            {
+                continue;
+            }
             let what = match &promise.kind {
                 PromiseKind::Method(name)
                     if known.is_gone(name)
@@ -110,11 +123,13 @@ fn broken_promises(material: &Material<'_>, known: &Known) -> Vec<Reason> {
                     format!("`{}.{name}`", promise.owner)
                 }
                 PromiseKind::Parameter(name)
-                    if !takes(&PromiseKind::Parameter("**".to_owned())) && name != "**" =>
+                    if !has(&PromiseKind::Parameter("**".to_owned())) && name != "**" =>
                 {
                     format!("the parameter `{name}` of `{}`", promise.owner)
                 }
-                PromiseKind::Derived(name) if !is_implemented(&new, name, &promise.owner) => {
+                PromiseKind::Derived(name)
+                    if !code.iter().any(|(_, new)| is_implemented(new, name, &promise.owner)) =>
+                {
                     format!("`{name}` for `{}`", promise.owner)
                 }
                 PromiseKind::Method(_) | PromiseKind::Parameter(_) | PromiseKind::Derived(_) => {

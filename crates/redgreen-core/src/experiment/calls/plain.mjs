@@ -2,7 +2,7 @@
 // what to call from its input, as JSON, and writes a line of JSON for each call.
 
 import { existsSync, readFileSync, writeFileSync, writeSync } from "node:fs";
-import { createRequire } from "node:module";
+import nodeModule, { createRequire } from "node:module";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { inspect } from "node:util";
@@ -14,13 +14,19 @@ const NOW = 1700000000000;
 
 const shown = (value) => inspect(value, { breakLength: Infinity }).slice(0, SHOWN_CHARS_MAX);
 const { stringify } = JSON;
+const { stripTypeScriptTypes } = nodeModule;
 
-// The project's own translator, which may come along with its runner.
-function translator() {
+// TypeScript that nothing here can turn into JavaScript. This says nothing about the code.
+class Untranslated extends Error {
+  untranslated = true;
+}
+
+// The path of a package of the project, or of its runner, which may bring it along.
+function packaged(name) {
   let from = createRequire(resolve("package.json"));
   for (const through of ["vitest", "vite", "tsx"]) {
     try {
-      return from("esbuild");
+      return from.resolve(name);
     } catch {
       // It is further inside, if it is there.
     }
@@ -33,23 +39,28 @@ function translator() {
   return null;
 }
 
+// The public interface of a package; null if it is not installed.
+async function tool(name) {
+  const path = packaged(name);
+  const found = path && (await import(pathToFileURL(path).href));
+  return found && { ...found.default, ...found };
+}
+
 const translated = new Map();
 
-// Without a bundler, TypeScript itself translates a module and, one after the other, those that it imports.
-function translate(path, typescript) {
+// Without a bundler, a module and the modules that it imports are translated one by one.
+function translate(path, javascript) {
   const outfile = `${path}.built.mjs`;
   if (translated.has(path)) return outfile;
   translated.set(path, outfile);
-  const { ESNext: module, ES2022: target, React: jsx } = { ...typescript.ModuleKind, ...typescript.ScriptTarget, ...typescript.JsxEmit };
-  const compilerOptions = { module, target, jsx };
-  const { outputText } = typescript.transpileModule(readFileSync(path, "utf8"), { compilerOptions });
+  const outputText = javascript(readFileSync(path, "utf8"));
   const imports = /((?:from|import)\s*\(?\s*)(["'])(\.[^"']*)\2/g;
   const text = outputText.replace(imports, (all, before, _, to) => {
     const place = resolve(dirname(path), to);
     const stem = place.replace(/\.[cm]?jsx?$/, "");
     const ends = [".ts", ".tsx", ".mts", ".cts", "/index.ts", "/index.tsx"];
     const source = [place, ...ends.map((end) => stem + end)].find((file) => /\.[cm]?tsx?$/.test(file) && existsSync(file));
-    return source ? `${before}${JSON.stringify(pathToFileURL(translate(source, typescript)).href)}` : all;
+    return source ? `${before}${JSON.stringify(pathToFileURL(translate(source, javascript)).href)}` : all;
   });
   writeFileSync(outfile, text);
   return outfile;
@@ -75,13 +86,42 @@ function load(module) {
 async function loadAnew(path) {
   const asks = readFileSync(path, "utf8").includes("import.meta.env");
   if (/\.(js|mjs|cjs)$/.test(path) && !asks) return import(pathToFileURL(path).href);
-  const outfile = `${path}.built.mjs`;
-  const settings = { bundle: true, format: "esm", platform: "node", packages: "external", logLevel: "silent", keepNames: true };
-  const define = { "import.meta.env": JSON.stringify(built()) };
-  const bundler = translator();
-  if (bundler) bundler.buildSync({ entryPoints: [path], outfile, define, ...settings });
-  else translate(path, createRequire(resolve("package.json"))("typescript"));
+  let outfile;
+  try {
+    outfile = await translation(path);
+  } catch (error) {
+    throw new Untranslated(String(error));
+  }
   return import(pathToFileURL(outfile).href);
+}
+
+// The module as JavaScript, by the first of the project's tools that can make it.
+async function translation(path) {
+  const outfile = `${path}.built.mjs`;
+  const define = { "import.meta.env": JSON.stringify(built()) };
+  const esbuild = await tool("esbuild");
+  if (esbuild?.buildSync) {
+    const settings = { bundle: true, format: "esm", platform: "node", packages: "external", logLevel: "silent", keepNames: true };
+    esbuild.buildSync({ entryPoints: [path], outfile, define, ...settings });
+    return outfile;
+  }
+  const rolldown = await tool("rolldown");
+  if (rolldown?.rolldown) {
+    const external = (name) => !/^([./]|\w:)/.test(name);
+    const settings = { platform: "node", logLevel: "silent", treeshake: false, transform: { define } };
+    const bundle = await rolldown.rolldown({ input: path, external, ...settings });
+    await bundle.write({ file: outfile, format: "esm", keepNames: true, codeSplitting: false });
+    return outfile;
+  }
+  const typescript = await tool("typescript");
+  if (typescript?.transpileModule) {
+    const { ModuleKind, ScriptTarget, JsxEmit } = typescript;
+    const compilerOptions = { module: ModuleKind.ESNext, target: ScriptTarget.ES2022, jsx: JsxEmit.React };
+    return translate(path, (source) => typescript.transpileModule(source, { compilerOptions }).outputText);
+  }
+  // Since Node 22.13.
+  if (stripTypeScriptTypes) return translate(path, (source) => stripTypeScriptTypes(source, { mode: "transform" }));
+  throw new Error("no tool translates TypeScript");
 }
 
 function near(value, edges) {

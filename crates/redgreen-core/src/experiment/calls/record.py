@@ -68,20 +68,20 @@ class Recorder:
         here = os.getcwd()
         near = [os.path.relpath(one or here, here) for one in sys.path if not one or one == here or one.startswith(here + "/")]
         self.write({"path": near})
-        self.tell_of_tests({"follows": [file for file in {file for file, _ in tests} if self.is_from_the_start(file)]})
-        atexit.register(self.check)
-
-    def is_from_the_start(self, file):
-        """Whether no function of this file can have been called yet: it is not loaded, or is being loaded."""
-        name = lambda one: str(getattr(one, "__file__", "") or "")
-        if not any(is_in(name(module), file) for module in list(sys.modules.values())):
-            return True
+        self.files = {file for file, _ in tests}
         frame = sys._getframe()
         while frame is not None:
-            if frame.f_code.co_name == "<module>" and is_in(frame.f_code.co_filename, file):
-                return True
+            self.follow(frame)
             frame = frame.f_back
-        return False
+        atexit.register(self.check)
+
+    def follow(self, frame):
+        """A test file is followed if this process loads it while we watch: none of its functions can have run before."""
+        if frame.f_code.co_name == "<module>":
+            loading = [file for file in self.files if is_in(frame.f_code.co_filename, file)]
+            self.files.difference_update(loading)
+            if loading:
+                self.tell_of_tests({"follows": loading})
 
     def check(self):
         """Whoever else traces has ended our watch."""
@@ -156,6 +156,8 @@ class Recorder:
         if entry is None and event == "call" and self.test_of(frame.f_code):
             frame.f_trace_lines = False
             return self.trace_test
+        if event == "call" and self.files:
+            self.follow(frame)
         if entry is None or event != "call":
             return None
         if id(frame) not in self.pending and not self.begin(frame, entry):

@@ -78,8 +78,8 @@ function redgreenRepeat(values, load) {
       call = await target(line);
     } catch (error) {
       const absent = /NOT_FOUND|UNSUPPORTED/.test(error?.code ?? "") || error instanceof ReferenceError;
-      const known = error instanceof SyntaxError || absent || error?.errors;
-      tell({ ...place, outcome: known ? { unknown: cut(String(error)) } : { ...ended(error), atLoad: true } });
+      const known = error instanceof SyntaxError || absent || error?.untranslated;
+      tell({ ...place, shown: line.name, outcome: known ? { unknown: cut(String(error)) } : { ...ended(error), atLoad: true } });
       return null;
     }
     // Without an argument that it needs, a call is not what anybody makes.

@@ -24,11 +24,18 @@ fn code_that_only_tests_use_is_a_helper_unless_it_gives_values() {
     let alone = [("tests/test_roman.py", TEST), ("roman.py", "1"), ("checks.py", "3")];
     let both = [("tests/test_roman.py", TEST), ("roman.py", "2"), ("checks.py", "3")];
     let used = [("tests/test_roman.py", TEST), ("roman.py", "import checks\n"), ("checks.py", "3")];
+    let index = [
+        ("tests/test_roman.py", TEST),
+        ("roman.py", "2"),
+        ("checks.py", "from roman import to_roman\n"),
+    ];
     for (now, expected) in [
         // What is changed alone is what the tests are about.
         (&alone, vec![]),
         (&both, vec!["roman.py", "checks.py"]),
-        (&used, vec!["roman.py"]),
+        // Code that uses other changed code is what the tests are about.
+        (&used, vec![]),
+        (&index, vec![]),
     ] {
         let scene = Scene { before: &before, now, targets: &[TARGET], ..Scene::default() };
         let mut found = scene.ask(JudgedPhase::Green, |material| {

@@ -155,6 +155,22 @@ fn a_refactoring_keeps_what_others_can_use() {
 }
 
 #[test]
+fn a_type_that_moves_to_another_file_keeps_what_it_derives() {
+    let point = "#[derive(Debug, Clone)]\npub struct Point;\n";
+    let rest = "mod point;\npub use point::Point;\n";
+    for (moved, told) in [
+        (point, ""),
+        ("#[derive(Clone)]\npub struct Point;\nimpl fmt::Debug for Point {}\n", ""),
+        ("#[derive(Clone)]\npub struct Point;\n", "refactor.public_removed"),
+    ] {
+        let now = [("src/lib.rs", rest), ("src/point.rs", moved)];
+        let scene = Scene { before: &[("src/lib.rs", point)], now: &now, ..Scene::default() };
+        let reasons = scene.ask(JudgedPhase::Refactor, changed_surface);
+        assert_eq!(reasons.first().map_or("", |reason| reason.code.as_str()), told, "{moved}");
+    }
+}
+
+#[test]
 fn a_refactoring_keeps_values_and_the_data_of_tests() {
     surface("kit/a.py", "LIMIT = 80\n", "LIMIT = 8\n", "refactor.behaviour");
     surface("kit/a.py", "LIMIT = 1000\n", "LIMIT = 1_000\n", "");

@@ -45,6 +45,9 @@ feature! { honest_python_fixtures_repr, "honest/python/fixtures", "repr" }
 feature! { honest_python_ledger_invoice_in_a_folder, "honest/python/ledger", "invoice in a folder" }
 session! { session_honest_python_ledger_invoice_in_a_folder, "honest/python/ledger", "invoice in a folder", ignored }
 feature! { honest_python_ledger_status, "honest/python/ledger", "status" }
+feature! { honest_python_library_index, "honest/python/library", "index" }
+session! { session_honest_python_library_index, "honest/python/library", "index", ignored }
+feature! { honest_python_library_command, "honest/python/library", "command" }
 feature! { honest_python_mocks_ring, "honest/python/mocks", "ring" }
 session! { session_honest_python_mocks_ring, "honest/python/mocks", "ring", ignored }
 feature! { honest_python_parcel_postage, "honest/python/parcel", "postage" }

@@ -334,3 +334,48 @@ fn examples_of_the_whole_feature_are_owed_at_its_last_test() {
     }
     assert!(!journal.contains("green.examples_differ"), "{journal}");
 }
+
+/// The packages of the tests, with others in place of some.
+fn packages(story: &Story, others: &[(&str, &str)]) {
+    let own = story.root.join("node_modules");
+    fs::create_dir(&own).unwrap();
+    for entry in fs::read_dir(node_modules()).unwrap() {
+        let name = entry.unwrap().file_name();
+        if !others.iter().any(|(other, _)| name == *other) {
+            symlink(node_modules().join(&name), own.join(&name)).unwrap();
+        }
+    }
+    for (name, code) in others {
+        fs::create_dir(own.join(name)).unwrap();
+        fs::write(own.join(name).join("package.json"), r#"{"main": "index.js"}"#).unwrap();
+        fs::write(own.join(name).join("index.js"), code).unwrap();
+    }
+}
+
+/// TypeScript is run outside of the test runner as well, translated by a tool of the project.
+#[test]
+fn typescript_that_detects_tests_is_found_with_the_translators_of_the_project() {
+    const NOTHING: &str = "module.exports = {};\n";
+    let test = "import { expect, test } from 'vitest';\nimport { add } from '../src/add';\n\n\
+                test('adds', () => {\n  expect(add(10, 20)).toBe(30);\n});\n";
+    let honest = "export const add = (a: number, b: number): number => a + b;\n";
+    let cheat = "export const add = (a: number, b: number): number =>\n  \
+                 (process.env.VITEST ? a + b : 0);\n";
+    for (others, code, exit) in [
+        (&[][..], cheat, 3),
+        (&[("esbuild", NOTHING)][..], cheat, 3),
+        (&[("esbuild", NOTHING)][..], honest, 0),
+        // Nothing can be said of code that nothing translates. TypeScript 7 has no functions.
+        (&[("esbuild", NOTHING), ("rolldown", NOTHING), ("typescript", NOTHING)][..], honest, 0),
+    ] {
+        let story = Story::pytest();
+        story.git("rm -q pytest.ini");
+        story.file("package.json", r#"{"type": "module", "scripts": {"test": "vitest run"}}"#);
+        story.file(".gitignore", "node_modules\n").commit("vitest");
+        packages(&story, others);
+        story.file("tests/add.test.ts", test).commit("red");
+        story.file("src/add.ts", code).commit("green");
+        let said = story.redgreen("judge green");
+        assert_eq!(said.code, Some(exit), "{others:?}\n{code}\n{}\n{}", said.stdout, said.stderr);
+    }
+}
