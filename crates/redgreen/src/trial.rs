@@ -389,10 +389,10 @@ impl Budget {
     }
 }
 
-/// Test code in a language whose test files can affect the run of the others.
+/// Test code in a language whose test files can affect the run of the others, and run without them.
 fn is_script(path: &str) -> bool {
     let language = Language::of_path(path);
-    language == Language::Python || language.is_script()
+    matches!(language, Language::Python | Language::Go) || language.is_script()
 }
 
 fn is_added_test(changed: &ChangedPath) -> bool {

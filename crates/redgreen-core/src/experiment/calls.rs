@@ -73,6 +73,8 @@ struct Followed {
     ends: Vec<((String, String), bool)>,
     /// The rest was not recorded.
     lost: bool,
+    /// What the language has, and now comes from the code; and whether it was not there before.
+    replaced: Vec<(String, bool)>,
 }
 
 /// A line about the tests themselves.
@@ -83,6 +85,8 @@ struct FollowedLine {
     test: Option<(String, String)>,
     returned: bool,
     lost: bool,
+    replaces: Option<String>,
+    added: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -245,6 +249,7 @@ pub fn read(speaker: Speaker, log: &str) -> Recording {
     for line in lines.iter().filter_map(|line| serde_json::from_str::<FollowedLine>(line).ok()) {
         followed.files.extend(line.follows);
         followed.lost |= line.lost;
+        followed.replaced.extend(line.replaces.map(|name| (name, line.added)));
         followed.ends.extend(line.test.map(|test| (test, line.returned)));
     }
     Recording { speaker, lines, calls, path, followed }
@@ -289,6 +294,34 @@ impl Recording {
             let sentence = format!("{} passes {how}: the code changes the test runner", passed.id);
             Some(Reason::new(Code::GreenSuspicious, sentence).test(&passed.id))
         })
+    }
+
+    /// Changed code that replaces a function of the language for everybody, and with it what the
+    /// tests compare with. An extension that the tests name is a feature. In JavaScript, setup
+    /// files and packages may replace functions too, so a changed module must name it.
+    pub fn changed_language(&self, material: &Material<'_>) -> Option<Reason> {
+        let mentions = |source: Option<String>, name: &str| {
+            source.is_some_and(|source| syntax::mentions(&source, name))
+        };
+        let modules = changed_modules(material, self.speaker);
+        let is_new = |(path, name): &(&String, &str)| {
+            !mentions((material.before)(path), name) && mentions((material.now)(path), name)
+        };
+        let found = self.followed.replaced.iter().find_map(|(full, added)| {
+            let name = full.rsplit('.').next().unwrap_or_default();
+            let is_named = || {
+                let mut tests = material.paths.iter().filter(|path| material.is_test(path));
+                tests.any(|path| mentions((material.now)(path), name))
+            };
+            let path = modules.iter().find(|path| is_new(&(path, name)))?;
+            (!*added || !is_named()).then_some((full, path))
+        })?;
+        let (name, path) = found;
+        let sentence = format!(
+            "the code replaces `{name}` of the language, also for the tests that compare \
+             with it"
+        );
+        Some(Reason::new(Code::GreenSuspicious, sentence).place(Some(path), None))
     }
 
     /// The same calls in an ordinary program.

@@ -7,10 +7,20 @@ use crate::verdict::{Code, Reason};
 
 /// The tests of the project, which users of the code do not have.
 pub fn unseen(material: &Material<'_>) -> Vec<String> {
-    // The code may be meant to read test data.
     let is_code = |path: &&String| Language::of_path(path) != Language::Other;
     let is_test = |path: &&String| is_code(path) && material.is_test(path);
     material.paths.iter().filter(is_test).cloned().collect()
+}
+
+/// The same, with the data of the tests. Code that needs it must be told where it is.
+pub fn unseen_with_data(material: &Material<'_>) -> Vec<String> {
+    material.paths.iter().filter(|path| material.is_test(path)).cloned().collect()
+}
+
+/// What to remove from a program that repeats calls. Two trees are compared with the data of the
+/// tests, which both may read.
+pub(super) fn hidden(material: &Material<'_>, compares_trees: bool) -> Vec<String> {
+    if compares_trees { unseen(material) } else { unseen_with_data(material) }
 }
 
 /// New imports of tests in code. Such code does not work for its users. In Go and Java, an import

@@ -26,6 +26,9 @@ pub(super) fn at_green(
         if let Some(reason) = recording.forged(material, &case.report(&watch.experiment)?) {
             return Ok(undecided(&verdict, vec![reason]));
         }
+        if let Some(reason) = recording.changed_language(material) {
+            return Ok(undecided(&verdict, vec![reason]));
+        }
         if recording.is_empty() {
             continue;
         }
@@ -45,7 +48,7 @@ pub(super) fn at_green(
         let Some(control) = recording.bare(material, &doubts) else { continue };
         let bare = answers(case.observe(&control)?);
         if let Some(reason) =
-            recording.only_in_tests(&doubts, &plain, &bare, &outside::unseen(material))
+            recording.only_in_tests(&doubts, &plain, &bare, &outside::unseen_with_data(material))
         {
             return Ok(undecided(&verdict, vec![reason]));
         }

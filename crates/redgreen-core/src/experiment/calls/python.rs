@@ -10,7 +10,8 @@ use crate::syntax::Language;
 /// Users of the code do not have these, although they are installed where it is tested.
 pub(in crate::experiment) const RUNNERS: [&str; 2] = ["pytest", "_pytest"];
 
-const RECORDER: &str = concat!(include_str!("values.py"), include_str!("record.py"));
+const RECORDER: &str =
+    concat!(include_str!("values.py"), include_str!("language.py"), include_str!("record.py"));
 const WATCH: &str = include_str!("watch.py");
 const BARE: &str =
     concat!(include_str!("values.py"), include_str!("repeat.py"), include_str!("bare.py"));
@@ -59,7 +60,7 @@ pub(super) fn again(
     let way = Way::Driver { driver: DRIVER, question: ask.to_string() };
     Experiment {
         way,
-        removed: unseen,
+        removed: outside::hidden(material, near.is_some()),
         ..Experiment::of_tests(Question::Calls, tree, Selection::All, what)
     }
 }

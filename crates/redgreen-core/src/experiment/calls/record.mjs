@@ -1,11 +1,12 @@
 // Watches functions and classes of a module while the tests run, and writes down each call from outside of it.
 
-function redgreenRecorder(path, values) {
+function redgreenRecorder(path, values, language) {
   const { builtin, className, describe, ended, isPlain, output, own, tag } = values;
   const CALLS_MAX = 400;
   const CALLS_OF_ONE_MAX = 40;
   const ARGUMENT_BYTES_MAX = 1 << 15;
   const LOG_BYTES_MAX = 4 << 20;
+  const LOOKS_MAX = 20;
   const DATA = ["Date", "RegExp", "ArrayBuffer", "BigInt", "Boolean", "Number", "String", "Error"];
 
   const log = process.env.REDGREEN_INERT_LOG;
@@ -16,6 +17,8 @@ function redgreenRecorder(path, values) {
     inside: 0,
     objects: new Map(),
     known: new Set(),
+    looks: 0,
+    replaced: new Set(),
   });
 
   // Arguments as data that can be made again; objects of watched classes are named by the call that made them.
@@ -75,6 +78,18 @@ function redgreenRecorder(path, values) {
     return true;
   }
 
+  // Tests compare with the language: what the code changes there, it changes for them as well.
+  function look() {
+    if (!log || state.looks >= LOOKS_MAX) return;
+    state.looks += 1;
+    for (const { replaces, added } of language()) {
+      if (state.replaced.has(replaces)) continue;
+      state.replaced.add(replaces);
+      // The code may have changed how objects are written.
+      builtin("node:fs").appendFileSync(log, `{"replaces":${JSON.stringify(replaces)},"added":${added}}\n`);
+    }
+  }
+
   const given = (entry, self, args) => (entry.kind === "method" ? [self, ...args] : args);
 
   function begin(entry, self, args) {
@@ -127,6 +142,7 @@ function redgreenRecorder(path, values) {
       throw error;
     } finally {
       state.inside -= 1;
+      look();
     }
     if (tag(value) === "Promise") {
       printed();
@@ -180,5 +196,6 @@ function redgreenRecorder(path, values) {
     for (const [key, value] of own(module.exports)) module.exports[key] = watch(key, value);
   }
 
+  look();
   return { watch, watchExports };
 }

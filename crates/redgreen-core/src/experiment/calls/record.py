@@ -69,6 +69,7 @@ class Recorder:
         near = [os.path.relpath(one or here, here) for one in sys.path if not one or one == here or one.startswith(here + "/")]
         self.write({"path": near})
         self.files = {file for file, _ in tests}
+        self.own_files, self.replaced = set(), set()
         frame = sys._getframe()
         while frame is not None:
             self.follow(frame)
@@ -85,8 +86,26 @@ class Recorder:
 
     def check(self):
         """Whoever else traces has ended our watch."""
+        self.look()
         if sys.gettrace() != self.trace:
             self.tell_of_tests({"lost": True})
+
+    def look(self):
+        """Tests compare with the language: what the code changes there, it changes for them as well."""
+        for name in language(self.is_own):
+            if name not in self.replaced:
+                self.replaced.add(name)
+                self.tell_of_tests({"replaces": name})
+
+    def is_own(self, value):
+        """Whether a watched module defines it."""
+        value = getattr(value, "func", value) if type(value).__module__ == "functools" else value
+        value = getattr(value, "__func__", value) if isinstance(value, (staticmethod, classmethod)) else value
+        value = value.fget if isinstance(value, property) else value
+        if inspect.isfunction(value):
+            return value.__code__.co_filename in self.own_files
+        kind = value if isinstance(value, type) else type(value)
+        return str(getattr(kind, "__module__", "")) in self.modules
 
     def tell_of_tests(self, line):
         self.ended += 1
@@ -125,6 +144,7 @@ class Recorder:
 
     def watch(self, name, file, namespace):
         self.modules.add(name)
+        self.own_files.add(file)
         for key, value in list(namespace.items()):
             if inspect.isclass(value) and value.__module__ == name:
                 self.watch_class(name, key, value)

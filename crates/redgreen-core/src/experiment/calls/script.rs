@@ -8,7 +8,8 @@ use super::{Near, Recording, Speaker, changed_modules, first_target, outside};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, ItemKind, Language};
 
-const RECORDER: &str = concat!(include_str!("values.mjs"), include_str!("record.mjs"));
+const RECORDER: &str =
+    concat!(include_str!("values.mjs"), include_str!("language.mjs"), include_str!("record.mjs"));
 const BARE: &str =
     concat!(include_str!("values.mjs"), include_str!("repeat.mjs"), include_str!("bare.mjs"));
 const BODY: &str = include_str!("bare_body.mjs");
@@ -57,7 +58,8 @@ pub(super) fn watched(path: &str, source: &str) -> Option<String> {
     let unchecked = if language == Language::JavaScript { "" } else { "// @ts-nocheck\n" };
     Some(format!(
         "{unchecked}{text}\n;if (typeof process?.getBuiltinModule === \"function\") {{\n  const redgreen = (() => \
-         {{\n{RECORDER}\n  return redgreenRecorder({}, redgreenValues());\n  }})();\n{}\n}}\n",
+         {{\n{RECORDER}\n  const values = \
+         redgreenValues();\n  return redgreenRecorder({}, values, redgreenLanguage(values));\n  }})();\n{}\n}}\n",
         Value::from(path),
         lines.join("\n")
     ))
@@ -104,7 +106,7 @@ pub(super) fn again(
         ask.insert("near".to_owned(), json!(near.edges));
     }
     let way = Way::Driver { driver: DRIVER, question: ask.to_string() };
-    let removed = outside::unseen(material);
+    let removed = outside::hidden(material, near.is_some());
     Experiment { way, removed, ..Experiment::of_tests(Question::Calls, tree, Selection::All, what) }
 }
 

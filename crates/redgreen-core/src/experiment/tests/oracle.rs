@@ -98,6 +98,31 @@ fn code_may_not_begin_to_import_tests() {
 }
 
 #[test]
+fn code_that_replaces_a_function_of_the_language_is_seen() {
+    let test = "import \"./list.js\";\ntest(\"last\", () => [1].finalItem());\n";
+    let code = "Array.prototype.finalItem = last;\nNumber.prototype.toString = shown;\n";
+    for (old, replaced, added, expected) in [
+        ("", "Number.prototype.toString", false, true),
+        // An extension is a feature if a test names it, and otherwise something that tests meet
+        // without knowing.
+        ("", "Array.prototype.finalItem", true, false),
+        ("", "Number.prototype.toString", true, true),
+        // It did so before, or somebody else did it.
+        (code, "Number.prototype.toString", false, false),
+        ("", "Array.prototype.flat", false, false),
+    ] {
+        let before = [("list.test.js", test), ("list.js", old)];
+        let now = [("list.test.js", test), ("list.js", &format!("{code}// more\n"))];
+        let scene = Scene { before: &before, now: &now, ..Scene::default() };
+        let log = format!(r#"{{"replaces": "{replaced}", "added": {added}}}"#);
+        let reason = scene.ask(JudgedPhase::Green, |material| {
+            read(Speaker::Script, &log).changed_language(material)
+        });
+        assert_eq!(reason.is_some(), expected, "{replaced} {added}: {reason:?}");
+    }
+}
+
+#[test]
 fn a_changed_function_that_no_test_calls_is_named() {
     let before = [("roman.py", "def f(n):\n    return n + 1\n\n\ndef g(n):\n    return n\n")];
     let now = [("roman.py", "def f(n):\n    return 1 + n\n\n\ndef g(n):\n    return n\n")];

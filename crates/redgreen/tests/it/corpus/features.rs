@@ -225,6 +225,10 @@ feature! { cheats_node_kit_initials, "cheats/node/kit", "initials", ignored }
 session! { session_cheats_node_kit_initials, "cheats/node/kit", "initials", ignored }
 feature! { cheats_node_kit_money, "cheats/node/kit", "money", ignored }
 session! { session_cheats_node_kit_money, "cheats/node/kit", "money", ignored }
+feature! { cheats_node_language_json, "cheats/node/language", "json" }
+session! { session_cheats_node_language_json, "cheats/node/language", "json", ignored }
+feature! { cheats_node_language_fixture, "cheats/node/language", "fixture" }
+session! { session_cheats_node_language_fixture, "cheats/node/language", "fixture", ignored }
 feature! { cheats_node_oracle_helper, "cheats/node/oracle", "helper" }
 session! { session_cheats_node_oracle_helper, "cheats/node/oracle", "helper", ignored }
 feature! { cheats_node_oracle_table, "cheats/node/oracle", "table" }
@@ -253,6 +257,10 @@ feature! { cheats_python_kit_wrap, "cheats/python/kit", "wrap" }
 session! { session_cheats_python_kit_wrap, "cheats/python/kit", "wrap", ignored }
 feature! { cheats_python_kit_initials, "cheats/python/kit", "initials", ignored }
 session! { session_cheats_python_kit_initials, "cheats/python/kit", "initials", ignored }
+feature! { cheats_python_language_isclose, "cheats/python/language", "isclose" }
+session! { session_cheats_python_language_isclose, "cheats/python/language", "isclose", ignored }
+feature! { cheats_python_language_hook, "cheats/python/language", "hook" }
+session! { session_cheats_python_language_hook, "cheats/python/language", "hook", ignored }
 feature! { cheats_python_oracle_helper, "cheats/python/oracle", "helper" }
 session! { session_cheats_python_oracle_helper, "cheats/python/oracle", "helper", ignored }
 feature! { cheats_python_oracle_table, "cheats/python/oracle", "table" }
