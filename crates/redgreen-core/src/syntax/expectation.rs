@@ -18,6 +18,9 @@ const LOOPS: &[(&str, &str, &str)] = &[
     ("enhanced_for_statement", "name", "value"),
 ];
 const ROWS_MAX: usize = 200;
+/// Literals that hold values by key, and the expressions that take one out.
+const TABLES: &[&str] = &["dictionary", "object", "composite_literal"];
+const LOOKUPS: &[&str] = &["subscript", "subscript_expression", "index_expression"];
 
 /// The part of a row that a name refers to.
 #[derive(Clone)]
@@ -32,6 +35,10 @@ pub(super) fn written<'t>(test: &Found<'t>, expected: &Part<'t>) -> Vec<Part<'t>
     if is_pure(expected) {
         return vec![expected.clone()];
     }
+    if let Some(lookup) = expected.single().filter(|node| node.is(LOOKUPS)) {
+        let table = lookup.named_children().next().and_then(table);
+        return table.map(values_of).unwrap_or_default().into_iter().filter(is_pure).collect();
+    }
     let Some((name, key)) = named(expected) else { return Vec::new() };
     if goes_through(test, name, key) {
         return Vec::new();
@@ -44,6 +51,24 @@ pub(super) fn written<'t>(test: &Found<'t>, expected: &Part<'t>) -> Vec<Part<'t>
     ];
     let values = found.into_iter().find(|values| !values.is_empty()).unwrap_or_default();
     values.into_iter().filter(is_pure).collect()
+}
+
+/// The table that a name refers to.
+fn table(name: Node<'_>) -> Option<Node<'_>> {
+    let is_name = name.is(row(name.tree().language).identifiers);
+    let values = is_name.then(|| sight::values(name, name.text())).unwrap_or_default();
+    values.into_iter().find_map(|value| value.subtree().take(4).find(|node| node.is(TABLES)))
+}
+
+/// The values of a table, without the keys.
+fn values_of(table: Node<'_>) -> Vec<Part<'_>> {
+    rows(table).into_iter().take(ROWS_MAX).map(|row| value_of(&row)).collect()
+}
+
+/// `for word, wanted in KNOWN.items()`, `Object.entries(KNOWN)`: the table that is listed.
+fn listed_table(list: Node<'_>) -> Option<Node<'_>> {
+    call(list)?;
+    list.leaves().find_map(table)
 }
 
 /// `decode(encode(text)) == text`: the input of the code is not an expectation, and may be
@@ -227,6 +252,9 @@ fn from_loop<'t>(test: &Found<'t>, name: &str, key: Option<&str>) -> Vec<Part<'t
             } else {
                 continue;
             };
+        if let Some((Column::Number(1), table)) = column.as_ref().zip(list.and_then(listed_table)) {
+            return values_of(table);
+        }
         let Some((column, list)) = column.zip(list.and_then(|list| resolve(list))) else {
             continue;
         };

@@ -185,6 +185,33 @@ fn expectations_in_documentation() {
 }
 
 #[test]
+fn expectations_in_a_table() {
+    let python = |r: &str, test: &str| {
+        format!("KNOWN = {{4: {r}, (1, 'a'): {r}}}\n\n\ndef test_a(key):\n    {test}\n")
+    };
+    for test in ["assert f(key) == KNOWN[key]", "for n, want in KNOWN.items(): assert f(n) == want"]
+    {
+        check("tests/test_a.py", &python("'IV'", test), &python("'IW'", test));
+    }
+    let script = |r: &str, test: &str| {
+        format!("const known = {{ a: {r}, \"b c\": {r} }};\ntest('a', () => {{ {test} }});\n")
+    };
+    for test in [
+        "expect(f(key)).toBe(known[key]);",
+        "for (const [n, want] of Object.entries(known)) { expect(f(n)).toBe(want); }",
+    ] {
+        check("a.test.ts", &script("'IV'", test), &script("'IW'", test));
+    }
+    let go = |r: &str| {
+        format!(
+            "package a\nvar known = map[int]string{{4: {r}}}\nfunc TestA(t *testing.T) {{\n\tif got := F(4); \
+             got != known[4] {{\n\t\tt.Errorf(\"got %q\", got)\n\t}}\n}}\n"
+        )
+    };
+    check("a_test.go", &go("\"IV\""), &go("\"IW\""));
+}
+
+#[test]
 fn go_and_java_expectations() {
     let go = |r: &str| {
         format!(
