@@ -494,12 +494,18 @@ impl Experiment {
 }
 
 /// The test files that RED wrote or changed. In a language with tests next to the code, also the
-/// code.
+/// code. Data of tests cannot be run: next to a file with code, it is left out.
 fn changed_test_files(material: &Material<'_>) -> Vec<String> {
     let changed = material.change.paths.iter().filter(|changed| changed.kind != Kind::Deleted);
     let tests = changed
         .filter(|changed| matches!(changed.class, Class::Test | Class::Mixed | Class::MoreTests));
-    tests.map(|changed| changed.path.clone()).take(FILES_MAX).collect()
+    let mut files: Vec<String> = tests.map(|changed| changed.path.clone()).collect();
+    let is_code = |path: &String| Language::of_path(path) != Language::Other;
+    if files.iter().any(is_code) {
+        files.retain(is_code);
+    }
+    files.truncate(FILES_MAX);
+    files
 }
 
 /// The files of the RED tests.

@@ -672,3 +672,15 @@ fn a_call_counts_for_the_test_that_makes_it() {
         syntax::inert_stub(Language::Rust, "src/lib.rs", &[], Some("pub fn f() {}\n")).unwrap();
     assert!(stub.contains("crate::{name}"), "{stub}");
 }
+
+#[test]
+fn data_of_tests_is_not_run() {
+    for (files, expected) in [
+        (&["slug_test.go", "testdata/slug/a.golden"][..], &["slug_test.go"][..]),
+        (&["tests/data/a.json", "tests/test_a.py"], &["tests/test_a.py"]),
+    ] {
+        let now: Vec<(&str, &str)> = files.iter().map(|file| (*file, "text")).collect();
+        let scene = Scene { now: &now, ..Scene::default() };
+        assert_eq!(scene.ask(JudgedPhase::Red, changed_test_files), expected);
+    }
+}
