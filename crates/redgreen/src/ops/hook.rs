@@ -35,7 +35,7 @@ pub fn answer(
     let folder = event.cwd.as_deref().map_or(folder, Path::new);
     let Some((git, own_dir)) = Git::locate(folder) else { return Ok(Answer::Allow(None)) };
     let store = Store::at(&own_dir, environment)?;
-    let session = match store.read()? {
+    let session = match store.read(&git)? {
         Found::Nothing => return Ok(Answer::Allow(None)),
         Found::RecordGone if event.moment == Moment::Stop => {
             return Ok(Answer::Allow(Some(format!("unproven: {}", record_gone()))));
@@ -44,7 +44,9 @@ pub fn answer(
         Found::Session(session) => *session,
     };
     match (event.moment, &event.action) {
-        (Moment::Before, Action::Edit(edits)) => before_edit(&git, &session, edits, folder),
+        (Moment::Before, Action::Edit(edits)) => {
+            before_edit(&git, &session, edits, folder, environment)
+        }
         (Moment::Before, Action::Shell(command)) => Ok(match shell_objection(command) {
             Some(why) => Answer::Deny(format!("redgreen: {why}. {WAY_OUT}")),
             None => Answer::Allow(None),
@@ -70,15 +72,21 @@ pub fn introduction(session: &Session) -> String {
     )
 }
 
-fn before_edit(git: &Git, session: &Session, edits: &[Edit], folder: &Path) -> Result<Answer> {
+fn before_edit(
+    git: &Git,
+    session: &Session,
+    edits: &[Edit],
+    folder: &Path,
+    environment: &Environment,
+) -> Result<Answer> {
     let frameworks = rules::frameworks(&session.frameworks);
     let mut reasons = Vec::new();
     for edit in edits {
-        let path = match place(&git.root, folder, &edit.path) {
+        let path = match place(git, environment, folder, &edit.path) {
             Place::Inside(path) => path,
-            Place::Git => {
+            Place::Of(owner) => {
                 return Ok(Answer::Deny(format!(
-                    "redgreen: {} belongs to git and is not part of the work",
+                    "redgreen: {} belongs to {owner} and is not part of the work",
                     edit.path
                 )));
             }
@@ -209,7 +217,7 @@ fn told(reasons: &[Reason]) -> Option<String> {
 /// running tests.
 pub fn pre_commit(folder: &Path, environment: &Environment) -> Result<Option<Failure>> {
     let Some((git, own_dir)) = Git::locate(folder) else { return Ok(None) };
-    let session = match Store::at(&own_dir, environment)?.read()? {
+    let session = match Store::at(&own_dir, environment)?.read(&git)? {
         Found::Nothing => return Ok(None),
         Found::RecordGone => return Err(record_gone().into()),
         Found::Session(session) => *session,
@@ -235,16 +243,32 @@ pub fn pre_commit(folder: &Path, environment: &Environment) -> Result<Option<Fai
 enum Place {
     /// Relative to the root, with `/`.
     Inside(String),
-    /// In git's own folder.
-    Git,
+    /// In a folder of git or of redgreen.
+    Of(&'static str),
     Outside,
 }
 
-/// Where a path of a host leads, with links in its folders resolved.
-fn place(root: &Path, folder: &Path, named: &str) -> Place {
-    let full = folder.join(named);
+/// Where a path of a host leads.
+fn place(git: &Git, environment: &Environment, folder: &Path, named: &str) -> Place {
+    let path = real(&folder.join(named));
+    let is_in = |folder: &Path| path.starts_with(real(folder));
+    if [&environment.state, &environment.settings].into_iter().flatten().any(|own| is_in(own)) {
+        return Place::Of("redgreen");
+    }
+    // The folder of a worktree is elsewhere, and its `.git` is a file.
+    if is_in(&git.common_dir) || is_in(&git.root.join(".git")) {
+        return Place::Of("git");
+    }
+    match path.strip_prefix(real(&git.root)) {
+        Ok(inside) => Place::Inside(inside.to_string_lossy().into_owned()),
+        Err(_) => Place::Outside,
+    }
+}
+
+/// A path with the links in its folders resolved. It need not exist.
+fn real(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
-    for part in full.components() {
+    for part in path.components() {
         match part {
             Component::CurDir => {}
             Component::ParentDir => drop(plain.pop()),
@@ -253,16 +277,10 @@ fn place(root: &Path, folder: &Path, named: &str) -> Place {
     }
     // A missing path has an existing parent folder.
     let there = plain.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
-    let real = match there {
+    match there {
         Some((above, real)) => {
             plain.strip_prefix(above).map_or_else(|_| real.clone(), |rest| real.join(rest))
         }
         None => plain,
-    };
-    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-    match real.strip_prefix(&root).ok().map(|inside| inside.to_string_lossy().into_owned()) {
-        Some(inside) if inside == ".git" || inside.starts_with(".git/") => Place::Git,
-        Some(inside) => Place::Inside(inside),
-        None => Place::Outside,
     }
 }

@@ -138,7 +138,7 @@ impl Server {
     fn report(&self) -> Result<String> {
         let project = self.project(&self.stop)?;
         let store = Store::of(&project.git, &project.environment)?;
-        store.session()?;
+        store.session(&project.git)?;
         let bytes = store
             .get(VERDICT)
             .ok_or_else(|| Failure::usage("nothing was judged yet in this session"))?;

@@ -13,6 +13,7 @@ use redgreen_core::framework::{self, FRAMEWORKS};
 use redgreen_core::names::{Oid, RunId};
 use redgreen_core::note::{Plain, PlainTest};
 use redgreen_core::phase::{JudgedPhase, Phase};
+use redgreen_core::session::ledger;
 use redgreen_core::session::rules::{self, FileChange, New};
 use redgreen_core::session::{
     Dispute, Ruled, Session, Stage, Standing, Step, Touched, claim, cut, otherwise,
@@ -130,8 +131,11 @@ pub enum Resolution {
 pub fn start(project: &Project, brief: &str) -> Result<Status> {
     let store = Store::of(&project.git, &project.environment)?;
     let held = store.hold()?;
-    match store.read()? {
+    match store.record()? {
         Found::Nothing => {}
+        // Killed before it kept the first tree: the session did not start.
+        Found::Session(session)
+            if session.steps.is_empty() && project.git.resolve(store::REF)?.is_none() => {}
         Found::Session(session) => {
             return Err(Failure::usage(format!(
                 "session {} is already open in this checkout",
@@ -153,21 +157,21 @@ pub fn start(project: &Project, brief: &str) -> Result<Status> {
     let at = now();
     let mut session = Session::begin(journal::new_id(at)?, brief, tree, frameworks);
     store.write(&held, &mut session)?;
-    store.keep(git, &session.accepted, &format!("session {} started", session.id), at)?;
+    store.keep(git, &session.accepted, &ledger::started(&session), at)?;
     status_of(project, &store, &session)
 }
 
 pub fn status(project: &Project) -> Result<Status> {
     let store = Store::of(&project.git, &project.environment)?;
-    status_of(project, &store, &store.session()?)
+    status_of(project, &store, &store.session(&project.git)?)
 }
 
 /// The session of the checkout, locked for changes. Writes nothing if there is none.
 fn opened(project: &Project) -> Result<(Store, Held, Session)> {
     let store = Store::of(&project.git, &project.environment)?;
-    store.session()?;
+    store.record()?.session()?;
     let held = store.hold()?;
-    let session = store.session()?;
+    let session = store.session(&project.git)?;
     Ok((store, held, session))
 }
 
@@ -295,7 +299,7 @@ pub fn check(project: &Project, ask: Ask<'_>) -> Result<Checked> {
             judged.reasons.iter().map(|told| told.reason.code.as_str().to_owned()).collect();
         let at = now();
         if judged.verdict == Decision::Accepted {
-            store.keep(git, &tree, &format!("{} accepted", judged.phase), at)?;
+            store.keep(git, &tree, &ledger::accepted(judged.phase), at)?;
         }
         let ruled = Ruled { phase: judged.phase, decision: judged.verdict, codes, tree };
         session.apply(ruled, &judged.asked_for(), at);
@@ -515,8 +519,8 @@ pub fn resolve(project: &Project, resolution: Resolution) -> Result<Undone> {
 pub fn end(project: &Project) -> Result<Ended> {
     let git = &project.git;
     let store = Store::of(git, &project.environment)?;
-    // An unreadable session ends too, because that is what its error suggests.
-    let found = store.read().unwrap_or(Found::RecordGone);
+    // A session that cannot be read or trusted ends too, because that is what its error suggests.
+    let found = store.read(git).unwrap_or(Found::RecordGone);
     if matches!(found, Found::Nothing) {
         return Err(Failure::usage("no session is open in this checkout")
             .next("redgreen session start")

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use redgreen_core::hook::read;
 use redgreen_core::names::RunId;
 use redgreen_core::phase::JudgedPhase;
-use redgreen_core::session::{Ruled, Session};
+use redgreen_core::session::{Ruled, Session, ledger};
 use redgreen_core::verdict::Decision;
 use serde_json::json;
 
@@ -60,6 +60,9 @@ pub(super) fn measure(
     );
     let store = Store::of(&git, &environment)?;
     store.write(&store.hold()?, &mut session)?;
+    for subject in [ledger::started(&session), ledger::accepted(JudgedPhase::Red)] {
+        store.keep(&git, &session.accepted, &subject, 0)?;
+    }
     let message = json!({ "hook_event_name": "PreToolUse", "cwd": root, "tool_input": {
         "file_path": root.join("test_calc.py"), "old_string": "== 3", "new_string": "== 4" } })
     .to_string();

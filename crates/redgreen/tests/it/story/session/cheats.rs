@@ -1,0 +1,155 @@
+//! What an agent can try against the referee itself: its records, its folders, its hooks, and git's.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::{CODE, TEST};
+use crate::story::{Said, Story};
+
+impl Story {
+    /// The folder of redgreen's state.
+    fn state(&self) -> PathBuf {
+        self.place("home").join(".local/state/redgreen")
+    }
+
+    /// The record of the only session.
+    fn record(&self) -> PathBuf {
+        let mut sessions = fs::read_dir(self.state().join("sessions")).unwrap();
+        sessions.next().unwrap().unwrap().path().join("session.json")
+    }
+
+    /// The files of the checkout as a tree.
+    fn tree(&self) -> String {
+        self.git("add -A");
+        let tree = self.git("write-tree");
+        self.git("reset -q");
+        tree
+    }
+
+    /// The answer to Claude Code about a message, asked in another folder.
+    fn asked_in(&self, folder: &Path, message: &Value) -> String {
+        let mut child = self
+            .prepare("hook claude")
+            .current_dir(folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(message.to_string().as_bytes()).unwrap();
+        Said::of("hook claude", &child.wait_with_output().unwrap()).exits(0).stdout
+    }
+}
+
+#[test]
+fn a_forged_record_is_never_proven() {
+    let story = Story::new();
+    story.in_green();
+    let record = story.record();
+    let kept = fs::read(&record).unwrap();
+    story.file("test_calc.py", &TEST.replace("== 3", "!= 9")).file("calc.py", CODE);
+    let (weaker, commits) = (story.tree(), story.git("rev-parse HEAD"));
+    let step = |phase: &str, before: &Value| {
+        json!({ "phase": phase, "codes": [], "at": 1, "before": before, "stage": { "name": "open" },
+                "cycle": 1 })
+    };
+    type Forge<'a> = &'a dyn Fn(&mut Value);
+    let forgeries: [(&str, Forge<'_>); 6] = [
+        ("another accepted tree", &|record| record["accepted"] = json!(weaker)),
+        ("another tree and stage", &|record| {
+            record["accepted"] = json!(weaker);
+            record["stage"] = json!({ "name": "open" });
+        }),
+        ("the test need not pass any more", &|record| record["stage"] = json!({ "name": "open" })),
+        ("a GREEN that nobody accepted", &|record| {
+            let before = record["accepted"].clone();
+            record["steps"].as_array_mut().unwrap().push(step("GREEN", &before));
+            record["accepted"] = json!(weaker);
+            record["stage"] = json!({ "name": "open" });
+        }),
+        ("a session that began with other files", &|record| {
+            record["accepted"] = json!(weaker);
+            record["committed"] = json!(weaker);
+            record["steps"] = json!([]);
+            record["stage"] = json!({ "name": "open" });
+        }),
+        ("another commit", &|record| record["committed"] = json!(weaker)),
+    ];
+    for (name, forge) in forgeries {
+        let mut value: Value = serde_json::from_slice(&kept).unwrap();
+        forge(&mut value);
+        fs::write(&record, value.to_string()).unwrap();
+        for line in ["session status", "session check", "session check --commit"] {
+            let said =
+                story.redgreen(line).exits(4).says("does not match").says("redgreen session end");
+            assert!(!said.stdout.contains("proven"), "{name}: {said:?}");
+        }
+        assert_eq!(story.git("rev-parse HEAD"), commits, "{name}");
+        let said = story.asked("Stop", &Value::Null);
+        assert!(said.contains("unproven") && !said.contains("\"block\""), "{name}: {said}");
+        let said =
+            story.asked("PreToolUse", &json!({ "file_path": "test_calc.py", "content": "" }));
+        assert!(said.contains("\"deny\"") && said.contains("does not match"), "{name}: {said}");
+        let said = story.asked("PostToolUse", &json!({ "command": "true" }));
+        assert!(said.contains("does not match"), "a command's effect is told: {name}: {said}");
+        story.redgreen("hook git pre-commit").exits(4).says("does not match");
+    }
+    fs::write(&record, kept).unwrap();
+    story.file("test_calc.py", TEST);
+    story.redgreen("session check").exits(0).says("GREEN accepted");
+    // Without the ref nothing says what was accepted.
+    story.git("update-ref -d refs/worktree/redgreen/session");
+    story.redgreen("session status").exits(4).says("does not match");
+    story.redgreen("session end").exits(0).says("its work is unproven");
+}
+
+#[test]
+fn steps_that_were_undone_and_judged_again_match_the_ref() {
+    let story = Story::new();
+    story.in_green().file("calc.py", CODE);
+    for _ in 0..2 {
+        story.redgreen("session check").exits(0).says("GREEN accepted");
+        story.redgreen("session undo").exits(0).says("GREEN is undone");
+    }
+    story.redgreen("session check --commit").exits(0);
+    story.redgreen("session undo").exits(0);
+    story.redgreen("session undo").exits(0).says("RED is undone");
+    story.redgreen("session status").exits(0).says("unproven");
+}
+
+#[test]
+fn redgreens_own_folders_are_closed_to_edits() {
+    let story = Story::new();
+    story.in_green();
+    let (record, state) = (story.record(), story.state());
+    std::os::unix::fs::symlink(&state, story.root.join("notes")).unwrap();
+    let inside = record.strip_prefix(&state).unwrap();
+    for path in [
+        record.clone(),
+        state.join("sessions/new/session.json"),
+        state.join("trust/anything"),
+        Path::new("notes").join(inside),
+        story.root.join("sub/../notes").join(inside),
+        story.place("home").join(".config/redgreen/config.toml"),
+    ] {
+        let said = story.asked("PreToolUse", &json!({ "file_path": path, "content": "{}" }));
+        assert!(
+            said.contains("\"deny\"") && said.contains("belongs to redgreen"),
+            "{path:?} {said}"
+        );
+    }
+    // Git's folder of a worktree is somewhere else.
+    let other = story.place("other").display().to_string();
+    story.git(&format!("worktree add -q -b other {other}"));
+    let mut start = story.prepare("session start x");
+    assert!(start.current_dir(&other).status().unwrap().success());
+    let message = json!({ "hook_event_name": "PreToolUse", "cwd": other, "tool_input": {
+        "file_path": story.root.join(".git/worktrees/other/refs/worktree/redgreen/session"),
+        "content": "" } });
+    let said = story.asked_in(Path::new(&other), &message);
+    assert!(said.contains("\"deny\"") && said.contains("belongs to git"), "{said}");
+}
