@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 /// Maximum size of a message; longer messages are rejected, not cut.
 pub const MESSAGE_BYTES_MAX: usize = 4 << 20;
 
+/// Maximum number of open folders that count.
+const FOLDERS_MAX: usize = 32;
+
 /// The coding agent that calls the hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
@@ -57,6 +60,8 @@ pub struct Event {
     pub action: Action,
     /// The agent's working folder.
     pub cwd: Option<String>,
+    /// The folders that the host has open.
+    pub folders: Vec<String>,
     /// The host's own name of the moment.
     pub name: String,
 }
@@ -174,12 +179,14 @@ pub fn read(message: &[u8], named: Option<&str>) -> Result<Event, String> {
         Moment::Before | Moment::After => action(&fields),
         Moment::Stop | Moment::Begin | Moment::Other => Action::None,
     };
-    let roots =
-        fields.get("workspace_roots").and_then(|roots| roots.get(0)).and_then(Value::as_str);
+    let roots = fields.get("workspace_roots").and_then(Value::as_array).into_iter().flatten();
+    let folders: Vec<String> =
+        roots.filter_map(Value::as_str).take(FOLDERS_MAX).map(str::to_owned).collect();
     Ok(Event {
         moment,
         action,
-        cwd: text(&["cwd", "directory"]).or(roots.map(str::to_owned)),
+        cwd: text(&["cwd", "directory"]).or_else(|| folders.first().cloned()),
+        folders,
         name,
     })
 }
@@ -294,6 +301,50 @@ pub enum Answer {
     Continue(String),
     /// Context for the agent.
     Context(String),
+}
+
+impl Answer {
+    /// Of several answers to one event, those of the greatest weight count.
+    fn weight(&self) -> u8 {
+        match self {
+            Answer::Allow(None) => 0,
+            Answer::Context(_) => 1,
+            Answer::Allow(Some(_)) => 2,
+            Answer::Tell(_) => 3,
+            Answer::Deny(_) | Answer::Continue(_) => 4,
+        }
+    }
+
+    fn words(&self) -> Option<&str> {
+        match self {
+            Answer::Allow(words) => words.as_deref(),
+            Answer::Deny(words)
+            | Answer::Tell(words)
+            | Answer::Continue(words)
+            | Answer::Context(words) => Some(words),
+        }
+    }
+
+    fn with(&self, words: String) -> Self {
+        match self {
+            Answer::Allow(None) => Answer::Allow(None),
+            Answer::Allow(Some(_)) => Answer::Allow(Some(words)),
+            Answer::Deny(_) => Answer::Deny(words),
+            Answer::Tell(_) => Answer::Tell(words),
+            Answer::Continue(_) => Answer::Continue(words),
+            Answer::Context(_) => Answer::Context(words),
+        }
+    }
+}
+
+/// The answer for an agent that works in several sessions at once: what one denies is denied.
+pub fn together(answers: &[Answer]) -> Answer {
+    let Some(first) = answers.iter().rev().max_by_key(|answer| answer.weight()) else {
+        return Answer::Allow(None);
+    };
+    let weighty = answers.iter().filter(|answer| answer.weight() == first.weight());
+    let words: Vec<&str> = weighty.filter_map(Answer::words).collect();
+    first.with(words.join("\n"))
 }
 
 /// The program's output and exit code.

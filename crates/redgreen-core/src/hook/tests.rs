@@ -88,10 +88,8 @@ fn reads_the_tool_calls_of_every_host() {
         let event = event(text);
         assert_eq!((event.moment, event.action), (moment, action), "{text}");
     }
-    assert_eq!(
-        event(r#"{"hook_event_name":"stop","workspace_roots":["/w"]}"#).cwd.as_deref(),
-        Some("/w")
-    );
+    let roots = event(r#"{"hook_event_name":"stop","workspace_roots":["/w", 7, "/x"]}"#);
+    assert_eq!((roots.cwd.as_deref(), roots.folders), (Some("/w"), vec!["/w".into(), "/x".into()]));
     assert_eq!(read(b"{}", Some("agentStop")).unwrap().moment, Moment::Stop);
 }
 
@@ -173,11 +171,31 @@ fn agents_must_not_run_commands_of_the_human() {
 }
 
 #[test]
+fn what_one_session_denies_is_denied() {
+    let allow = || Answer::Allow(None);
+    let deny = |words: &str| Answer::Deny(words.to_owned());
+    let said = |words: &str| Answer::Allow(Some(words.to_owned()));
+    let go_on = |words: &str| Answer::Continue(words.to_owned());
+    for (answers, expected) in [
+        (vec![], allow()),
+        (vec![allow(), allow()], allow()),
+        (vec![allow(), deny("a")], deny("a")),
+        (vec![deny("a"), allow(), deny("b")], deny("a\nb")),
+        (vec![said("a"), said("b")], said("a\nb")),
+        (vec![said("a"), go_on("b"), said("c")], go_on("b")),
+        (vec![allow(), Answer::Tell("a".to_owned())], Answer::Tell("a".to_owned())),
+    ] {
+        assert_eq!(together(&answers), expected, "{answers:?}");
+    }
+}
+
+#[test]
 fn blocks_in_the_format_of_every_host() {
     let before = Event {
         moment: Moment::Before,
         action: Action::None,
         cwd: None,
+        folders: Vec::new(),
         name: "PreToolUse".to_owned(),
     };
     let stop = Event { moment: Moment::Stop, name: "Stop".to_owned(), ..before.clone() };

@@ -1,10 +1,13 @@
 //! `redgreen hook`: the answer to a coding agent before it edits, after it ran something, and when
 //! it stops. Without a session it says nothing, and starts no program to find out.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
-use redgreen_core::hook::{Action, Answer, Becomes, Edit, Event, Moment, shell_objection};
+use redgreen_core::hook::{
+    Action, Answer, Becomes, Edit, Event, Moment, shell_objection, together,
+};
 use redgreen_core::session::rules::{self, FileChange, New};
 use redgreen_core::session::{Session, Stage};
 use redgreen_core::syntax::SOURCE_BYTES_MAX;
@@ -32,28 +35,61 @@ pub fn answer(
     environment: &Environment,
     stop: &Stop,
 ) -> Result<Answer> {
-    let folder = event.cwd.as_deref().map_or(folder, Path::new);
-    let Some((git, own_dir)) = Git::locate(folder) else { return Ok(Answer::Allow(None)) };
-    let store = Store::at(&own_dir, environment)?;
-    let session = match store.read(&git)? {
-        Found::Nothing => return Ok(Answer::Allow(None)),
-        Found::RecordGone if event.moment == Moment::Stop => {
-            return Ok(Answer::Allow(Some(format!("unproven: {}", record_gone()))));
-        }
-        Found::RecordGone => return Err(record_gone().into()),
-        Found::Session(session) => *session,
+    let cwd = event.cwd.as_deref().map_or_else(|| folder.to_owned(), |cwd| folder.join(cwd));
+    let mut answers = Vec::new();
+    for root in roots(event, folder, &cwd, environment) {
+        let Some((git, own_dir)) = Git::locate_at(&root) else { continue };
+        let store = Store::at(&own_dir, environment)?;
+        answers.push(match store.read(&git)? {
+            Found::Nothing => Answer::Allow(None),
+            Found::RecordGone if event.moment == Moment::Stop => {
+                Answer::Allow(Some(format!("unproven: {}", record_gone())))
+            }
+            Found::RecordGone => return Err(record_gone().into()),
+            Found::Session(session) => {
+                let place = Place { git: &git, environment, cwd: &cwd };
+                answer_in(&place, event, &store, &session, stop)?
+            }
+        });
+    }
+    Ok(together(&answers))
+}
+
+/// The checkouts that an event may be about. The working folder alone does not decide, because an
+/// agent chooses it: hosts name their project, and edits name their files. A repository inside
+/// another one does not hide it.
+fn roots(event: &Event, folder: &Path, cwd: &Path, environment: &Environment) -> BTreeSet<PathBuf> {
+    let mut places = vec![folder.to_owned(), cwd.to_owned()];
+    places.extend(environment.host_projects.iter().cloned());
+    places.extend(event.folders.iter().map(|open| folder.join(open)));
+    if let Action::Edit(edits) = &event.action {
+        places.extend(edits.iter().map(|edit| cwd.join(&edit.path)));
+    }
+    // A file that does not exist yet is in the checkout of its folder.
+    let existing = |place: PathBuf| {
+        let place = real(&place);
+        place.ancestors().find(|above| above.exists()).map(Path::to_owned)
     };
+    let places: BTreeSet<PathBuf> = places.into_iter().filter_map(existing).collect();
+    places.iter().flat_map(|place| Git::roots_around(place)).collect()
+}
+
+fn answer_in(
+    place: &Place<'_>,
+    event: &Event,
+    store: &Store,
+    session: &Session,
+    stop: &Stop,
+) -> Result<Answer> {
     match (event.moment, &event.action) {
-        (Moment::Before, Action::Edit(edits)) => {
-            before_edit(&git, &session, edits, folder, environment)
-        }
+        (Moment::Before, Action::Edit(edits)) => before_edit(place, session, edits),
         (Moment::Before, Action::Shell(command)) => Ok(match shell_objection(command) {
             Some(why) => Answer::Deny(format!("redgreen: {why}. {WAY_OUT}")),
             None => Answer::Allow(None),
         }),
-        (Moment::After, Action::Shell(_) | Action::Edit(_)) => after(&git, &store, &session),
-        (Moment::Stop, _) => at_stop(&git.root, environment, stop),
-        (Moment::Begin, _) => Ok(Answer::Context(introduction(&session))),
+        (Moment::After, Action::Shell(_) | Action::Edit(_)) => after(place.git, store, session),
+        (Moment::Stop, _) => at_stop(&place.git.root, place.environment, stop),
+        (Moment::Begin, _) => Ok(Answer::Context(introduction(session))),
         (Moment::Before | Moment::After, Action::None) | (Moment::Other, _) => {
             Ok(Answer::Allow(None))
         }
@@ -72,26 +108,21 @@ pub fn introduction(session: &Session) -> String {
     )
 }
 
-fn before_edit(
-    git: &Git,
-    session: &Session,
-    edits: &[Edit],
-    folder: &Path,
-    environment: &Environment,
-) -> Result<Answer> {
+fn before_edit(place: &Place<'_>, session: &Session, edits: &[Edit]) -> Result<Answer> {
+    let git = place.git;
     let frameworks = rules::frameworks(&session.frameworks);
     let mut reasons = Vec::new();
     for edit in edits {
-        let path = match place(git, environment, folder, &edit.path) {
-            Place::Inside(path) => path,
-            Place::Of(owner) => {
+        let path = match place.of(&edit.path) {
+            Target::Inside(path) => path,
+            Target::Of(owner) => {
                 return Ok(Answer::Deny(format!(
                     "redgreen: {} belongs to {owner} and is not part of the work",
                     edit.path
                 )));
             }
             // The host decides about files outside the repository.
-            Place::Outside => continue,
+            Target::Outside => continue,
         };
         if !rules::needs_old_text(&session.stage, &path, &frameworks) && !rules::needs_paths(&path)
         {
@@ -240,7 +271,17 @@ pub fn pre_commit(folder: &Path, environment: &Environment) -> Result<Option<Fai
     Ok(Some(failure.next("git restore --staged <file>, or: redgreen session dispute \"<why>\"")))
 }
 
-enum Place {
+/// Where the agent of a session works.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    git: &'a Git,
+    environment: &'a Environment,
+    /// Relative paths of the host are below it.
+    cwd: &'a Path,
+}
+
+/// Where a path of a host leads.
+enum Target {
     /// Relative to the root, with `/`.
     Inside(String),
     /// In a folder of git or of redgreen.
@@ -248,20 +289,23 @@ enum Place {
     Outside,
 }
 
-/// Where a path of a host leads.
-fn place(git: &Git, environment: &Environment, folder: &Path, named: &str) -> Place {
-    let path = real(&folder.join(named));
-    let is_in = |folder: &Path| path.starts_with(real(folder));
-    if [&environment.state, &environment.settings].into_iter().flatten().any(|own| is_in(own)) {
-        return Place::Of("redgreen");
-    }
-    // The folder of a worktree is elsewhere, and its `.git` is a file.
-    if is_in(&git.common_dir) || is_in(&git.root.join(".git")) {
-        return Place::Of("git");
-    }
-    match path.strip_prefix(real(&git.root)) {
-        Ok(inside) => Place::Inside(inside.to_string_lossy().into_owned()),
-        Err(_) => Place::Outside,
+impl Place<'_> {
+    fn of(&self, named: &str) -> Target {
+        let Self { git, environment, cwd } = self;
+        let path = real(&cwd.join(named));
+        let is_in = |folder: &Path| path.starts_with(real(folder));
+        let own = [&environment.state, &environment.settings];
+        if own.into_iter().flatten().any(|folder| is_in(folder)) {
+            return Target::Of("redgreen");
+        }
+        // The folder of a worktree is elsewhere, and its `.git` is a file.
+        if is_in(&git.common_dir) || is_in(&git.root.join(".git")) {
+            return Target::Of("git");
+        }
+        match path.strip_prefix(real(&git.root)) {
+            Ok(inside) => Target::Inside(inside.to_string_lossy().into_owned()),
+            Err(_) => Target::Outside,
+        }
     }
 }
 

@@ -153,3 +153,54 @@ fn redgreens_own_folders_are_closed_to_edits() {
     let said = story.asked_in(Path::new(&other), &message);
     assert!(said.contains("\"deny\"") && said.contains("belongs to git"), "{said}");
 }
+
+/// Where an agent stands does not decide whether there is a referee.
+#[test]
+fn a_session_is_found_from_wherever_the_agent_stands() {
+    let story = Story::new();
+    story.in_green();
+    let (outside, nested) = (story.place("outside"), story.root.join("nested"));
+    fs::create_dir_all(&outside).unwrap();
+    fs::create_dir_all(&nested).unwrap();
+    story.git("init -q nested");
+    let weaker = TEST.replace("== 3", "!= 9");
+    let message = |moment: &str, cwd: &Path, input: Value| json!({ "hook_event_name": moment, "cwd": cwd, "tool_input": input });
+    let test = story.root.join("test_calc.py");
+    for (folder, path) in
+        [(&outside, test.as_path()), (&nested, &test), (&nested, Path::new("../test_calc.py"))]
+    {
+        let edit = json!({ "file_path": path, "content": weaker });
+        let said = story.asked_in(folder, &message("PreToolUse", folder, edit));
+        assert!(said.contains("test_adds changed"), "{folder:?} {path:?} {said}");
+    }
+    // The hook's own folder counts when the message names another one.
+    let said = story.asked_in(
+        &story.root,
+        &message("PreToolUse", &outside, json!({ "command": "redgreen session end" })),
+    );
+    assert!(said.contains("\"deny\""), "{said}");
+    let said = story.asked_in(&story.root, &message("Stop", &outside, Value::Null));
+    assert!(said.contains("not done yet"), "{said}");
+    fs::remove_dir_all(nested.join(".git")).unwrap();
+    // So do the folders that hosts name in the environment.
+    let story = story.env("CLAUDE_PROJECT_DIR", "");
+    let root = story.root.display().to_string();
+    for name in ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"] {
+        let mut child = story
+            .prepare("hook claude")
+            .env(name, &root)
+            .current_dir(&outside)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stop = message("Stop", &outside, Value::Null).to_string();
+        child.stdin.take().unwrap().write_all(stop.as_bytes()).unwrap();
+        let said = Said::of(name, &child.wait_with_output().unwrap()).exits(0).stdout;
+        assert!(said.contains("not done yet"), "{name}: {said}");
+    }
+    // Nobody is refereed in a folder without a session.
+    let free = json!({ "file_path": outside.join("x.py"), "content": "" });
+    assert_eq!(story.asked_in(&outside, &message("PreToolUse", &outside, free)), "");
+    assert_eq!(story.asked_in(&outside, &message("Stop", &outside, Value::Null)), "");
+}
