@@ -11,7 +11,6 @@ use redgreen_core::hook::{
 use redgreen_core::session::rules::{self, FileChange, New};
 use redgreen_core::session::{Session, Stage};
 use redgreen_core::syntax::SOURCE_BYTES_MAX;
-use redgreen_core::text::shell_word;
 use redgreen_core::verdict::{Decision, Reason};
 
 use super::session::store::{Found, Store, record_gone};
@@ -169,21 +168,12 @@ fn after(git: &Git, store: &Store, session: &Session) -> Result<Answer> {
     let tree = store.tree(git, &session.accepted)?;
     let reasons = session::objections(git, session, &tree)?;
     let Some(words) = told(&reasons) else { return Ok(Answer::Allow(None)) };
-    let mut files: Vec<&str> = reasons.iter().filter_map(|reason| reason.file.as_deref()).collect();
-    files.dedup();
-    let back: Vec<String> = files
-        .into_iter()
-        .map(|file| match git.read_file(&session.accepted, file) {
-            Ok(Some(_)) => {
-                format!("git restore --source={} -- {}", session.accepted, shell_word(file))
-            }
-            Ok(None) | Err(_) => format!("rm {}", shell_word(file)),
-        })
-        .collect();
+    let mut changed = git.diff(&session.accepted, &tree)?;
+    changed.retain(|file| reasons.iter().any(|why| why.file.as_deref() == Some(&file.path)));
+    let back = session::restore_command(git, &session.accepted, &changed).unwrap_or_default();
     Ok(Answer::Tell(format!(
-        "redgreen ({}): {words}\nRestore it: {}\n{WAY_OUT}",
+        "redgreen ({}): {words}\nRestore it: {back}\n{WAY_OUT}",
         session.phase(),
-        back.join(" && ")
     )))
 }
 

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use super::judge::{self, Judgement};
 use crate::engine::{Project, now};
 use crate::failure::{Code, Failure};
-use crate::git::Git;
+use crate::git::{Changed, Git};
 use crate::journal;
 use crate::{runner, trial};
 use store::{Found, Held, Store};
@@ -472,11 +472,33 @@ pub fn undo(project: &Project) -> Result<Undone> {
 /// The state of a session after going back, and how to restore the files.
 fn back_at(project: &Project, store: &Store, session: &Session, step: &Step) -> Result<Undone> {
     let status = status_of(project, store, session)?;
-    let words: Vec<String> =
-        status.changed.iter().map(|path| shell_word(path).into_owned()).collect();
-    let files = (!words.is_empty())
-        .then(|| format!("git restore --source={} -- {}", session.accepted, words.join(" ")));
+    let tree = store.tree(&project.git, &session.accepted)?;
+    let changed = project.git.diff(&session.accepted, &tree)?;
+    let files = restore_command(&project.git, &session.accepted, &changed);
     Ok(Undone { version: 1, phase: step.phase, files, session: status })
+}
+
+/// The command that makes changed files as in the accepted tree. It means the same in every folder.
+pub fn restore_command(git: &Git, accepted: &Oid, changed: &[Changed]) -> Option<String> {
+    let (old, new): (Vec<&Changed>, Vec<&Changed>) =
+        changed.iter().partition(|changed| changed.old_mode != 0);
+    let words = |files: &[&Changed], folder: &Path| -> String {
+        let word = |file: &&Changed| {
+            format!(" {}", shell_word(&folder.join(&file.path).to_string_lossy()))
+        };
+        files.iter().map(word).collect()
+    };
+    let root = git.root.to_string_lossy();
+    let restore = format!(
+        "git -C {} --literal-pathspecs restore --source={accepted} --{}",
+        shell_word(&root),
+        words(&old, Path::new(""))
+    );
+    let remove = format!("rm{}", words(&new, &git.root));
+    let parts = [(restore, old.is_empty()), (remove, new.is_empty())];
+    let parts: Vec<String> =
+        parts.into_iter().filter(|(_, is_empty)| !is_empty).map(|(part, _)| part).collect();
+    (!parts.is_empty()).then(|| parts.join(" && "))
 }
 
 /// Reports that a test is wrong or impossible to pass: nothing is judged until a human decides.

@@ -204,3 +204,32 @@ fn a_session_is_found_from_wherever_the_agent_stands() {
     assert_eq!(story.asked_in(&outside, &message("PreToolUse", &outside, free)), "");
     assert_eq!(story.asked_in(&outside, &message("Stop", &outside, Value::Null)), "");
 }
+
+/// An agent types the command where it stands.
+#[test]
+fn the_command_that_restores_files_works_in_every_folder() {
+    let story = Story::new();
+    story.in_green();
+    story.file("pkg/conftest.py", "import os\n").file("pkg/.gitignore", "conftest.py\n");
+    story
+        .file("test_calc.py", &TEST.replace("== 3", "!= 9"))
+        .file("conftest.py", "import os\nos.umask(0)\n");
+    let pkg = story.root.join("pkg");
+    let message =
+        json!({ "hook_event_name": "PostToolUse", "cwd": pkg, "tool_input": { "command": "x" } });
+    let said: Value = serde_json::from_str(&story.asked_in(&pkg, &message)).unwrap();
+    let reason = said["reason"].as_str().unwrap();
+    let back = reason.lines().find_map(|line| line.strip_prefix("Restore it: ")).unwrap();
+    let mut shell = story.command("sh");
+    assert!(shell.args(["-c", back]).current_dir(&pkg).status().unwrap().success(), "{back}");
+    assert_eq!(fs::read_to_string(story.root.join("test_calc.py")).unwrap(), TEST);
+    assert!(!story.root.join("conftest.py").exists(), "{back}");
+    assert_eq!(fs::read_to_string(pkg.join("conftest.py")).unwrap(), "import os\n", "{back}");
+    story.file("calc.py", CODE);
+    story.redgreen("session check").exits(0).says("GREEN accepted");
+    let undone = story.redgreen("session undo --json").exits(0).json();
+    let back = undone["files"].as_str().unwrap().to_owned();
+    let mut shell = story.command("sh");
+    assert!(shell.args(["-c", &back]).current_dir(&pkg).status().unwrap().success(), "{back}");
+    story.redgreen("session status").exits(0).says("owed");
+}
