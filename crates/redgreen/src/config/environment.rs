@@ -15,6 +15,8 @@ const HOST_PROJECTS: [&str; 2] = ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"];
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     pub project_root: Option<PathBuf>,
+    /// The index that git commits, for its hooks.
+    pub index_file: Option<PathBuf>,
     /// The projects that a coding agent names to its hooks.
     pub host_projects: Vec<PathBuf>,
     pub max_retries: Option<u32>,
@@ -88,6 +90,7 @@ impl Environment {
         };
         Ok(Self {
             project_root: path("TDD_PROJECT_ROOT"),
+            index_file: path("GIT_INDEX_FILE"),
             host_projects: HOST_PROJECTS.iter().filter_map(|name| path(name)).collect(),
             max_retries,
             script: path("REDGREEN_SCRIPT"),

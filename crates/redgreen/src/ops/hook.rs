@@ -234,7 +234,7 @@ fn told(reasons: &[Reason]) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// The pre-commit hook: staged files must not contain anything that the judge refuses without
+/// The pre-commit hook: files to be committed must not contain anything that the judge refuses without
 /// running tests.
 pub fn pre_commit(folder: &Path, environment: &Environment) -> Result<Option<Failure>> {
     let Some((git, own_dir)) = Git::locate(folder) else { return Ok(None) };
@@ -243,8 +243,8 @@ pub fn pre_commit(folder: &Path, environment: &Environment) -> Result<Option<Fai
         Found::RecordGone => return Err(record_gone().into()),
         Found::Session(session) => *session,
     };
-    let index = git.index_tree()?;
-    // Accepted files that are not committed yet are not deletions: only staged changes count.
+    let index = git.committed_tree(environment.index_file.as_deref())?;
+    // Accepted files that are not committed yet are not deletions: only committed changes count.
     let staged = git.diff(&git.mark("HEAD")?.tree, &index)?;
     let is_staged = |reason: &Reason| {
         staged.iter().any(|changed| reason.file.as_deref() == Some(&changed.path))
@@ -254,8 +254,10 @@ pub fn pre_commit(folder: &Path, environment: &Environment) -> Result<Option<Fai
     if reasons.is_empty() {
         return Ok(None);
     }
-    let failure =
-        Failure::new(Code::No, format!("{}: the staged changes would be refused", session.phase()));
+    let failure = Failure::new(
+        Code::No,
+        format!("{}: the changes to be committed would be refused", session.phase()),
+    );
     let lines = told(&reasons).unwrap_or_default();
     let failure = lines.lines().fold(failure, Failure::evidence);
     Ok(Some(failure.next("git restore --staged <file>, or: redgreen session dispute \"<why>\"")))

@@ -263,7 +263,7 @@ fn steps_are_undone_and_files_stay() {
     let story = Story::new();
     story.in_green().file("calc.py", CODE);
     story.redgreen("session check").exits(0).says("GREEN accepted");
-    story.redgreen("session undo").exits(0).says("GREEN is undone").says("git -C ");
+    story.redgreen("session undo").exits(0).says("GREEN is undone").says("to restore them: rm ");
     assert!(story.root.join("calc.py").exists());
     story.redgreen("session check").exits(0).says("GREEN accepted");
     story.redgreen("session undo").exits(0);

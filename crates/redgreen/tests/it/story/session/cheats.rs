@@ -146,7 +146,7 @@ fn redgreens_own_folders_are_closed_to_edits() {
     let other = story.place("other").display().to_string();
     story.git(&format!("worktree add -q -b other {other}"));
     let mut start = story.prepare("session start x");
-    assert!(start.current_dir(&other).status().unwrap().success());
+    assert!(start.current_dir(&other).output().unwrap().status.success());
     let message = json!({ "hook_event_name": "PreToolUse", "cwd": other, "tool_input": {
         "file_path": story.root.join(".git/worktrees/other/refs/worktree/redgreen/session"),
         "content": "" } });
@@ -179,9 +179,9 @@ fn a_session_is_found_from_wherever_the_agent_stands() {
         &message("PreToolUse", &outside, json!({ "command": "redgreen session end" })),
     );
     assert!(said.contains("\"deny\""), "{said}");
+    fs::remove_dir_all(nested.join(".git")).unwrap();
     let said = story.asked_in(&story.root, &message("Stop", &outside, Value::Null));
     assert!(said.contains("not done yet"), "{said}");
-    fs::remove_dir_all(nested.join(".git")).unwrap();
     // So do the folders that hosts name in the environment.
     let story = story.env("CLAUDE_PROJECT_DIR", "");
     let root = story.root.display().to_string();
@@ -209,8 +209,8 @@ fn a_session_is_found_from_wherever_the_agent_stands() {
 #[test]
 fn the_command_that_restores_files_works_in_every_folder() {
     let story = Story::new();
-    story.in_green();
     story.file("pkg/conftest.py", "import os\n").file("pkg/.gitignore", "conftest.py\n");
+    story.in_green();
     story
         .file("test_calc.py", &TEST.replace("== 3", "!= 9"))
         .file("conftest.py", "import os\nos.umask(0)\n");
@@ -232,4 +232,45 @@ fn the_command_that_restores_files_works_in_every_folder() {
     let mut shell = story.command("sh");
     assert!(shell.args(["-c", &back]).current_dir(&pkg).status().unwrap().success(), "{back}");
     story.redgreen("session status").exits(0).says("owed");
+}
+
+/// `git commit -a` and `git commit -- file` commit another index than the one in git's folder.
+#[test]
+fn every_form_of_a_commit_is_checked() {
+    let story = Story::new();
+    story.redgreen("init --with git").exits(0);
+    let own = Path::new(env!("CARGO_BIN_EXE_redgreen")).parent().unwrap().display().to_string();
+    let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
+    let story = story.env("PATH", &format!("{own}:{}", String::from_utf8(path).unwrap()));
+    story.in_green();
+    story.redgreen("session check --commit").exits(0);
+    let commit = |arguments: &[&str], index: Option<&str>| {
+        let mut git = story.command("git");
+        git.args(["commit", "-q"]).args(arguments);
+        if let Some(index) = index {
+            git.env("GIT_INDEX_FILE", index);
+        }
+        let output = git.output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    story.file("test_calc.py", &TEST.replace("== 3", "!= 9"));
+    for arguments in
+        [&["-am", "x"][..], &["-m", "x", "--", "test_calc.py"], &["-m", "x", "-i", "test_calc.py"]]
+    {
+        let (made, words) = commit(arguments, None);
+        assert!(!made && words.contains("test_adds changed"), "{arguments:?} {words}");
+    }
+    // An index somewhere else is not looked at, so it is not committed.
+    let elsewhere = story.place("index").display().to_string();
+    fs::copy(story.root.join(".git/index"), &elsewhere).unwrap();
+    let mut add = story.command("git");
+    assert!(add.args(["add", "-A"]).env("GIT_INDEX_FILE", &elsewhere).status().unwrap().success());
+    let (made, words) = commit(&["-m", "x"], Some(&elsewhere));
+    assert!(!made && words.contains("GIT_INDEX_FILE"), "{words}");
+    story.file("test_calc.py", TEST).file("calc.py", CODE);
+    story.git("add calc.py");
+    for arguments in [&["-am", "x"][..], &["-m", "y", "--allow-empty", "--", "calc.py"]] {
+        let (made, words) = commit(arguments, None);
+        assert!(made, "{arguments:?} {words}");
+    }
 }
