@@ -3,6 +3,9 @@
 //! does, not its name, so unknown tools are checked as well.
 
 mod patch;
+mod shell;
+
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
@@ -268,24 +271,48 @@ const HUMAN_VERBS: [&str; 3] = ["end", "undo", "resolve"];
 /// The folder of a session's state, below git's folder.
 const STATE: &str = "redgreen/session";
 
+/// How many options before a verb are skipped.
+const OPTIONS_MAX: usize = 32;
+
 /// Why an agent must not run a command: it would end or reset the session, or change its records. A
 /// command that conceals this is detected later by its effect.
 pub fn shell_objection(command: &str) -> Option<String> {
-    let words: Vec<&str> = command
-        .split(|letter: char| letter.is_whitespace() || ";&|()'\"`".contains(letter))
-        .collect();
-    let is_ours = |word: &str| word.rsplit('/').next() == Some("redgreen");
-    let calls = words.windows(3).find_map(|three| match three {
-        [program, "session", verb] if is_ours(program) && HUMAN_VERBS.contains(verb) => Some(*verb),
-        _ => None,
-    });
-    match calls {
-        Some(verb) => Some(format!("only a human may run `redgreen session {verb}`")),
-        None if command.contains(STATE) => {
-            Some("only redgreen may change the session's records".to_owned())
+    let commands = shell::commands(command);
+    let is_ours = |word: &String| word.rsplit('/').next() == Some("redgreen");
+    for words in &commands {
+        for at in (0..words.len()).filter(|at| words.get(*at).is_some_and(is_ours)) {
+            if let Some(verb) = human_verb(words.get(at + 1..).unwrap_or_default()) {
+                return Some(format!("only a human may run `redgreen session {verb}`"));
+            }
         }
-        None => None,
     }
+    let names_state = commands.iter().flatten().any(|word| word.contains(STATE));
+    (names_state || command.contains(STATE))
+        .then(|| "only redgreen may change the session's records".to_owned())
+}
+
+/// The verb of a session in the arguments of redgreen, if it is reserved for the human.
+fn human_verb(arguments: &[String]) -> Option<&str> {
+    let is = |at: usize, words: &[&str]| {
+        arguments.get(at).map(String::as_str).filter(|word| words.contains(word))
+    };
+    let sessions =
+        first_arguments(arguments, 0).into_iter().filter(|at| is(*at, &["session"]).is_some());
+    let mut verbs = sessions.flat_map(|session| first_arguments(arguments, session + 1));
+    verbs.find_map(|at| is(at, &HUMAN_VERBS))
+}
+
+/// The places that can be the first argument after options. Each option may have a value.
+fn first_arguments(words: &[String], from: usize) -> BTreeSet<usize> {
+    let (mut found, mut open) = (BTreeSet::new(), BTreeSet::from([from]));
+    while let Some(at) = open.pop_first().filter(|at| at - from <= OPTIONS_MAX) {
+        match words.get(at) {
+            Some(word) if word.starts_with('-') => open.extend([at + 1, at + 2]),
+            Some(_) => drop(found.insert(at)),
+            None => {}
+        }
+    }
+    found
 }
 
 /// The answer to a host.

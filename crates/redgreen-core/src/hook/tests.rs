@@ -165,6 +165,19 @@ fn agents_must_not_run_commands_of_the_human() {
         ("sh -c 'redgreen session resolve keep'", false),
         ("rm -rf .git/redgreen/session", false),
         ("echo the session ends", true),
+        ("redgreen  session\tend --unproven", false),
+        ("redgreen -C . session end", false),
+        ("redgreen --color never -q session --json end", false),
+        ("redgreen session -C /p undo", false),
+        ("redgreen \"session\" end", false),
+        ("red'green' sess\\ion \"\" end", false),
+        ("FOO=1 exec /opt/bin/redgreen session \\\n  end", false),
+        ("bash -lc \"cd x; redgreen session \\\"end\\\"\"", false),
+        ("echo $(redgreen session end)", false),
+        ("redgreen session check -m end", true),
+        ("redgreen session dispute end --test x", true),
+        ("redgreen judge red; echo session end", true),
+        ("cat ~/.local/state/\"redgreen\"/sessions/x", false),
     ] {
         assert_eq!(shell_objection(command).is_none(), free, "{command}");
     }

@@ -1,5 +1,7 @@
 //! Objections of the judge that are certain before any test runs: edits that are not allowed now.
 
+mod hooks;
+
 use crate::change::{self, Change, ChangedPath, Class, Kind};
 use crate::framework::{FRAMEWORKS, Framework};
 use crate::judge::reports;
@@ -8,6 +10,8 @@ use crate::syntax::{self, ItemChange, Language, SOURCE_BYTES_MAX};
 use crate::verdict::{Code, Reason};
 
 use super::{Stage, Touched};
+
+pub use hooks::is_hook_file;
 
 /// A file before and after; `None` if it does not exist.
 #[derive(Clone, Copy, Debug)]
@@ -25,20 +29,6 @@ pub enum New<'a> {
     /// Not known before the edit is done.
     Unknown,
 }
-
-/// Settings files of hosts that call redgreen through hooks.
-const HOOK_FILES: &[&str] = &[
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".codex/hooks.json",
-    ".codex/config.toml",
-    ".gemini/settings.json",
-    ".github/hooks/redgreen.json",
-    ".cursor/hooks.json",
-    ".opencode/plugin/redgreen.js",
-];
-/// The text of such a call.
-const HOOK_CALL: &str = "redgreen";
 
 /// The frameworks with these names, or all if none is known.
 pub fn frameworks(names: &[String]) -> Vec<&'static Framework> {
@@ -90,7 +80,16 @@ pub fn objections(
         New::Gone | New::Unknown => "",
     };
     if is_hook_file(path) {
-        return unhooked(path, before, text);
+        let text = match new {
+            New::Text(text) => Some(text),
+            New::Gone => Some(""),
+            New::Unknown => None,
+        };
+        let why = hooks::objection(path, before, text);
+        let reason = |why| {
+            Reason::new(Code::GreenConfigChanged, format!("{path} {why}")).place(Some(path), None)
+        };
+        return why.map(reason).into_iter().collect();
     }
     let mut class = change::classify(path, frameworks);
     let is_readable =
@@ -134,21 +133,6 @@ fn name_items(reason: &mut Reason, path: &str, old: &str, new: &str) {
 
 /// Maximum number of changed tests to name.
 const NAMED_MAX: usize = 3;
-
-/// Whether a host's settings file can call redgreen.
-pub fn is_hook_file(path: &str) -> bool {
-    HOOK_FILES.contains(&path)
-}
-
-/// Settings that call redgreen have to keep doing so.
-fn unhooked(path: &str, old: &str, new: &str) -> Vec<Reason> {
-    let calls = |text: &str| text.matches(HOOK_CALL).count();
-    if calls(new) >= calls(old) {
-        return Vec::new();
-    }
-    let sentence = format!("{path} would call redgreen less often");
-    vec![Reason::new(Code::GreenConfigChanged, sentence).place(Some(path), None)]
-}
 
 /// What a changed file contributes to the choice of the phase; the class is that of RED.
 pub fn touched(changed: &ChangedPath, old: Option<&str>, new: Option<&str>) -> Touched {

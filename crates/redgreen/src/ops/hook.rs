@@ -112,7 +112,8 @@ fn before_edit(place: &Place<'_>, session: &Session, edits: &[Edit]) -> Result<A
     let frameworks = rules::frameworks(&session.frameworks);
     let mut reasons = Vec::new();
     for edit in edits {
-        let path = match place.of(&edit.path) {
+        let (full, target) = place.of(&edit.path);
+        let path = match target {
             Target::Inside(path) => path,
             Target::Of(owner) => {
                 return Ok(Answer::Deny(format!(
@@ -120,18 +121,16 @@ fn before_edit(place: &Place<'_>, session: &Session, edits: &[Edit]) -> Result<A
                     edit.path
                 )));
             }
-            // The host decides about files outside the repository.
-            Target::Outside => continue,
+            Target::Home(path) if rules::is_hook_file(&path) => path,
+            // The host decides about other files outside the repository.
+            Target::Home(_) | Target::Outside => continue,
         };
         if !rules::needs_old_text(&session.stage, &path, &frameworks) && !rules::needs_paths(&path)
         {
             continue;
         }
-        let accepted = git
-            .read_file(&session.accepted, &path)?
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         // An edit applies to the current file. Its result is compared with the accepted one.
-        let now = crate::foreign::read(&git.root.join(&path), SOURCE_BYTES_MAX as u64)?;
+        let now = crate::foreign::read(&full, SOURCE_BYTES_MAX as u64)?;
         let now = now.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let becomes = edit.apply(now.as_deref());
         let new = match &becomes {
@@ -148,11 +147,17 @@ fn before_edit(place: &Place<'_>, session: &Session, edits: &[Edit]) -> Result<A
             Vec::new()
         };
         let known: Vec<&str> = files.iter().map(String::as_str).collect();
-        // Git often ignores hook files of hosts, so no tree contains them. The current file counts.
-        let old = accepted.as_deref().or(now.as_deref().filter(|_| rules::is_hook_file(&path)));
+        // Git often ignores hook files of hosts, and a human may have changed them in the session.
+        // So the current file counts.
+        let old = if rules::is_hook_file(&path) {
+            now.clone()
+        } else {
+            let accepted = git.read_file(&session.accepted, &path)?;
+            accepted.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        };
         reasons.extend(rules::objections(
             &session.stage,
-            FileChange { path: &path, old, new },
+            FileChange { path: &path, old: old.as_deref(), new },
             &frameworks,
             &known,
         ));
@@ -278,26 +283,35 @@ enum Target {
     Inside(String),
     /// In a folder of git or of redgreen.
     Of(&'static str),
+    /// Elsewhere in the user's home folder, relative to it.
+    Home(String),
     Outside,
 }
 
 impl Place<'_> {
-    fn of(&self, named: &str) -> Target {
+    /// A path of the host with its links resolved, and where it leads.
+    fn of(&self, named: &str) -> (PathBuf, Target) {
         let Self { git, environment, cwd } = self;
         let path = real(&cwd.join(named));
-        let is_in = |folder: &Path| path.starts_with(real(folder));
+        let below = |folder: &Path| {
+            let rest = path.strip_prefix(real(folder)).ok()?;
+            Some(rest.to_string_lossy().into_owned())
+        };
         let own = [&environment.state, &environment.settings];
-        if own.into_iter().flatten().any(|folder| is_in(folder)) {
-            return Target::Of("redgreen");
-        }
-        // The folder of a worktree is elsewhere, and its `.git` is a file.
-        if is_in(&git.common_dir) || is_in(&git.root.join(".git")) {
-            return Target::Of("git");
-        }
-        match path.strip_prefix(real(&git.root)) {
-            Ok(inside) => Target::Inside(inside.to_string_lossy().into_owned()),
-            Err(_) => Target::Outside,
-        }
+        let target = if own.into_iter().flatten().any(|folder| below(folder).is_some()) {
+            Target::Of("redgreen")
+        } else if [&git.common_dir, &git.root.join(".git")]
+            .into_iter()
+            .any(|at| below(at).is_some())
+        {
+            // The folder of a worktree is elsewhere, and its `.git` is a file.
+            Target::Of("git")
+        } else if let Some(inside) = below(&git.root) {
+            Target::Inside(inside)
+        } else {
+            environment.home.as_deref().and_then(below).map_or(Target::Outside, Target::Home)
+        };
+        (path, target)
     }
 }
 
@@ -314,9 +328,9 @@ fn real(path: &Path) -> PathBuf {
     // A missing path has an existing parent folder.
     let there = plain.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
     match there {
-        Some((above, real)) => {
-            plain.strip_prefix(above).map_or_else(|_| real.clone(), |rest| real.join(rest))
-        }
+        // Joined with nothing, a file would become a folder.
+        Some((above, real)) if above == plain => real,
+        Some((above, real)) => real.join(plain.strip_prefix(above).unwrap_or(&plain)),
         None => plain,
     }
 }

@@ -94,13 +94,79 @@ fn an_objection_names_the_test() {
 
 #[test]
 fn settings_must_keep_calling_redgreen() {
-    let old = "{\"hooks\": {\"Stop\": [{\"command\": \"redgreen hook claude\"}]}}";
-    for (new, free) in [("{}", false), (old, true), (&format!("{old}\n"), true)] {
-        let found = held(&Stage::Open, ".claude/settings.json", Some(old), New::Text(new), &[]);
-        assert_eq!(found.is_empty(), free, "{new}");
+    let claude = ".claude/settings.json";
+    let call = r#"{"type":"command","command":"redgreen hook claude","timeout":30}"#;
+    let with = |more: &str| {
+        format!(
+            r#"{{"model":"opus",{more}"hooks":{{"Stop":[{{"hooks":[{call}]}}],"Other":[{{"hooks":[{{"command":"lint"}}]}}]}}}}"#
+        )
+    };
+    let old = with("");
+    let js = "// calls redgreen\n";
+    let toml = "model = \"x\"\n[features]\nhooks = true\n";
+    for (path, old, new, free) in [
+        (claude, Some(old.as_str()), old.clone(), true),
+        (claude, Some(&old), format!("{old}\n"), true),
+        (claude, Some(&old), old.replace("opus", "sonnet"), true),
+        (claude, Some(&old), old.replace("lint", "format"), true),
+        (claude, Some(&old), old.replace(call, &format!("{call},{{\"command\":\"x\"}}")), true),
+        (claude, Some(&old), with("\"permissions\":{\"allow\":[\"Bash(ls)\"]},"), true),
+        (claude, Some(&old), "{}".to_owned(), false),
+        (claude, Some(&old), old.replace(call, "{\"command\":\"true\"}"), false),
+        (claude, Some(&old), old.replace("30", "1"), false),
+        (claude, Some(&old), old.replace("\"Stop\"", "\"SessionEnd\""), false),
+        (
+            claude,
+            Some(&old),
+            old.replace("{\"hooks\":[{\"type", "{\"matcher\":\"x\",\"hooks\":[{\"type"),
+            false,
+        ),
+        (claude, Some(&old), with("\"disableAllHooks\":true,"), false),
+        (
+            claude,
+            Some(&old),
+            "{\"a\":\"redgreen redgreen redgreen hook redgreen\"}".to_owned(),
+            false,
+        ),
+        (claude, Some(&old), "{".to_owned(), false),
+        (claude, Some("// mine\n{}"), "{}".to_owned(), false),
+        (claude, None, "{}".to_owned(), true),
+        (claude, None, "{\"model\":\"opus\"}".to_owned(), true),
+        (claude, None, with(""), true),
+        (".claude/settings.local.json", None, "{\"disableAllHooks\": true}".to_owned(), false),
+        ("pkg/.claude/settings.local.json", None, "{\"disableAllHooks\": true}".to_owned(), false),
+        ("my.claude/settings.json", None, "{\"disableAllHooks\": true}".to_owned(), true),
+        (
+            ".gemini/settings.json",
+            Some("{}"),
+            "{\"hooks\":{\"disabled\":[\"redgreen\"]}}".to_owned(),
+            false,
+        ),
+        (
+            ".gemini/settings.json",
+            Some("{}"),
+            "{\"hooksConfig\":{\"enabled\":false}}".to_owned(),
+            false,
+        ),
+        (
+            ".gemini/settings.json",
+            Some("{}"),
+            "{\"tools\":{\"enableHooks\":false}}".to_owned(),
+            false,
+        ),
+        (".codex/config.toml", Some(toml), toml.replace("\"x\"", "\"y\""), true),
+        (".codex/config.toml", Some(toml), toml.replace("true", "false"), false),
+        (".codex/config.toml", Some(toml), "[".to_owned(), false),
+        (".opencode/plugin/redgreen.js", Some(js), js.to_owned(), true),
+        (".opencode/plugin/redgreen.js", Some(js), format!("{js}process.exit()"), false),
+        (".opencode/plugin/redgreen.js", None, js.to_owned(), true),
+    ] {
+        let found = held(&Stage::Open, path, old, New::Text(&new), &[]);
+        assert_eq!(found.is_empty(), free, "{path}: {new}");
     }
-    assert!(!held(&Stage::Open, ".claude/settings.json", Some(old), New::Gone, &[]).is_empty());
-    assert!(held(&Stage::Open, ".claude/settings.json", None, New::Text("{}"), &[]).is_empty());
+    for new in [New::Gone, New::Unknown] {
+        assert!(!held(&Stage::Open, claude, Some(&old), new, &[]).is_empty(), "{new:?}");
+    }
 }
 
 #[test]

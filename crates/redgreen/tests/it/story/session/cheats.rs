@@ -274,3 +274,36 @@ fn every_form_of_a_commit_is_checked() {
         assert!(made, "{arguments:?} {words}");
     }
 }
+
+/// Hooks that are switched off referee nobody.
+#[test]
+fn hooks_stay_on_in_a_session() {
+    let story = Story::new();
+    story.file(".gitignore", ".claude/\n__pycache__/\n").commit("ignored");
+    story.redgreen("init --with claude").exits(0);
+    story.begun_session();
+    let home = story.place("home");
+    let off = "{ \"disableAllHooks\": true }";
+    for path in [
+        story.root.join(".claude/settings.local.json"),
+        story.root.join("sub/.claude/settings.json"),
+        home.join(".claude/settings.json"),
+    ] {
+        let edit = |text: &str| json!({ "file_path": path, "content": text });
+        let said = story.asked("PreToolUse", &edit(off));
+        assert!(
+            said.contains("\"deny\"") && said.contains("which hooks are called"),
+            "{path:?} {said}"
+        );
+        assert_eq!(story.asked("PreToolUse", &edit("{ \"model\": \"opus\" }")), "", "{path:?}");
+    }
+    let settings = json!({ "file_path": ".claude/settings.json", "content": "{}" });
+    let said = story.asked("PreToolUse", &settings);
+    assert!(said.contains("\"deny\"") && said.contains("less often"), "{said}");
+    let theirs = json!({ "file_path": home.join("notes.txt"), "content": off });
+    assert_eq!(story.asked("PreToolUse", &theirs), "");
+    for command in ["redgreen  session end --unproven", "redgreen -C . session end --unproven"] {
+        let said = story.asked("PreToolUse", &json!({ "command": command }));
+        assert!(said.contains("\"deny\""), "{command}: {said}");
+    }
+}
