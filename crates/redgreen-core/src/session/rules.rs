@@ -47,19 +47,21 @@ pub fn needs_old_text(stage: &Stage, path: &str, frameworks: &[&Framework]) -> b
         }
 }
 
-/// Whether the effect of an edit depends on other files of the project, because runners load this
-/// file automatically.
-pub fn needs_paths(path: &str) -> bool {
-    path.ends_with("conftest.py") || path.split('/').any(|part| part == "__mocks__")
+/// The folder whose files a new file changes, because runners load it automatically. Whether there
+/// are any decides what an edit means.
+pub fn affected_folder(path: &str) -> Option<&str> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_loaded = name == "conftest.py" || path.split('/').any(|part| part == "__mocks__");
+    is_loaded.then_some(folder)
 }
 
-/// The judge's objections to the change of one file; empty if it is allowed. `known` are the files
-/// of the accepted tree, if [`needs_paths`] requires them.
+/// The judge's objections to the change of one file; empty if it is allowed. `has_files` tells
+/// whether the accepted tree has files in the [`affected_folder`].
 pub fn objections(
     stage: &Stage,
     changed: FileChange<'_>,
     frameworks: &[&Framework],
-    known: &[&str],
+    has_files: bool,
 ) -> Vec<Reason> {
     let phase = match stage {
         Stage::Green { .. } => JudgedPhase::Green,
@@ -103,7 +105,10 @@ pub fn objections(
         reasons.extend(change::manifest_ruling(phase.into(), path, before, text, frameworks));
     }
     let read = |_: &str| matches!(new, New::Text(_)).then(|| text.to_owned());
-    reasons.extend(change::hooks_added(phase.into(), &change, known, read));
+    // One name stands for all files of the folder.
+    let any = affected_folder(path).filter(|_| has_files).map(|folder| format!("{folder}/"));
+    let known: Vec<&str> = any.as_deref().into_iter().collect();
+    reasons.extend(change::hooks_added(phase.into(), &change, &known, read));
     for reason in &mut reasons {
         if reason.code == Code::GreenTestsChanged && is_readable {
             name_items(reason, path, before, text);

@@ -125,8 +125,8 @@ fn before_edit(place: &Place<'_>, session: &Session, edits: &[Edit]) -> Result<A
             // The host decides about other files outside the repository.
             Target::Home(_) | Target::Outside => continue,
         };
-        if !rules::needs_old_text(&session.stage, &path, &frameworks) && !rules::needs_paths(&path)
-        {
+        let affected = rules::affected_folder(&path);
+        if !rules::needs_old_text(&session.stage, &path, &frameworks) && affected.is_none() {
             continue;
         }
         // An edit applies to the current file. Its result is compared with the accepted one.
@@ -138,15 +138,6 @@ fn before_edit(place: &Place<'_>, session: &Session, edits: &[Edit]) -> Result<A
             Becomes::Gone => New::Gone,
             Becomes::Unknown => New::Unknown,
         };
-        let files: Vec<String> = if rules::needs_paths(&path) {
-            git.tree_files(&session.accepted)?
-                .iter()
-                .filter_map(|file| Some(file.path.to_str()?.to_owned()))
-                .collect()
-        } else {
-            Vec::new()
-        };
-        let known: Vec<&str> = files.iter().map(String::as_str).collect();
         // Git often ignores hook files of hosts, and a human may have changed them in the session.
         // So the current file counts.
         let old = if rules::is_hook_file(&path) {
@@ -155,11 +146,14 @@ fn before_edit(place: &Place<'_>, session: &Session, edits: &[Edit]) -> Result<A
             let accepted = git.read_file(&session.accepted, &path)?;
             accepted.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         };
+        // Only a new file affects others.
+        let affected: Vec<&str> = affected.filter(|_| old.is_none()).into_iter().collect();
+        let has_files = git.has_folders(&session.accepted, &affected)?.contains(&true);
         reasons.extend(rules::objections(
             &session.stage,
             FileChange { path: &path, old: old.as_deref(), new },
             &frameworks,
-            &known,
+            has_files,
         ));
     }
     Ok(match told(&reasons) {

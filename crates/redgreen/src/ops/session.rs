@@ -4,6 +4,7 @@
 
 pub mod store;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -216,15 +217,11 @@ pub fn objections(git: &Git, session: &Session, tree: &Oid) -> Result<Vec<Reason
     let frameworks = rules::frameworks(&session.frameworks);
     let looked_at: Vec<&str> = changed.iter().map(|changed| changed.path.as_str()).collect();
     let texts = both_texts(git, &session.accepted, tree, &looked_at)?;
-    let files = if looked_at.iter().any(|path| rules::needs_paths(path)) {
-        git.tree_files(&session.accepted)?
-            .iter()
-            .filter_map(|file| Some(file.path.to_str()?.to_owned()))
-            .collect()
-    } else {
-        Vec::new()
-    };
-    let known: Vec<&str> = files.iter().map(String::as_str).collect();
+    let affected: BTreeSet<&str> =
+        looked_at.iter().filter_map(|path| rules::affected_folder(path)).collect();
+    let affected: Vec<&str> = affected.into_iter().collect();
+    let there = git.has_folders(&session.accepted, &affected)?;
+    let folders: BTreeMap<&str, bool> = affected.into_iter().zip(there).collect();
     let mut all = Vec::new();
     for (changed, (old, new)) in changed.iter().zip(&texts) {
         let is_there = changed.new_mode != 0;
@@ -241,7 +238,8 @@ pub fn objections(git: &Git, session: &Session, tree: &Oid) -> Result<Vec<Reason
             &session.stage,
             FileChange { path: &changed.path, old, new },
             &frameworks,
-            &known,
+            rules::affected_folder(&changed.path)
+                .is_some_and(|folder| folders.get(folder) == Some(&true)),
         ));
     }
     Ok(all)

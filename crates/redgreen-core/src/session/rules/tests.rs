@@ -15,10 +15,10 @@ fn held(
     path: &str,
     old: Option<&str>,
     new: New<'_>,
-    known: &[&str],
+    has_files: bool,
 ) -> Vec<&'static str> {
     let frameworks = [&pytest::FRAMEWORK, &cargo::FRAMEWORK];
-    let reasons = objections(stage, FileChange { path, old, new }, &frameworks, known);
+    let reasons = objections(stage, FileChange { path, old, new }, &frameworks, has_files);
     reasons.iter().map(|reason| reason.code.as_str()).collect()
 }
 
@@ -51,7 +51,26 @@ fn green_freezes_tests_and_configuration() {
         ("README.md", Some("a"), New::Text("b"), &[]),
         ("test-list.md", Some("- [ ] a"), New::Text("- [x] a"), &[]),
     ] {
-        assert_eq!(held(&owed(), path, old, new, &["test_calc.py"]), expected, "{path} {new:?}");
+        assert_eq!(held(&owed(), path, old, new, true), expected, "{path} {new:?}");
+    }
+}
+
+#[test]
+fn a_new_file_that_runners_load_affects_the_files_of_its_folder() {
+    let config = ["green.config_changed"];
+    for (path, folder, has_files, expected) in [
+        ("conftest.py", Some(""), true, &config[..]),
+        ("conftest.py", Some(""), false, &[]),
+        ("tests/unit/conftest.py", Some("tests/unit"), true, &config),
+        ("tests/unit/conftest.py", Some("tests/unit"), false, &[]),
+        ("src/__mocks__/fs.js", Some("src/__mocks__"), true, &config),
+        ("src/__mocks__/fs.js", Some("src/__mocks__"), false, &[]),
+        ("src/my_conftest.py", None, true, &[]),
+        ("src/a.py", None, true, &[]),
+    ] {
+        assert_eq!(affected_folder(path), folder, "{path}");
+        let found = held(&owed(), path, None, New::Text("import os\nos.umask(0)\n"), has_files);
+        assert_eq!(found, expected, "{path} {has_files}");
     }
 }
 
@@ -67,7 +86,7 @@ fn before_red_only_the_configuration_is_frozen() {
             &["refactor.config_changed"],
         ),
     ] {
-        assert_eq!(held(&Stage::Open, path, old, new, &[]), expected, "{path}");
+        assert_eq!(held(&Stage::Open, path, old, new, false), expected, "{path}");
     }
 }
 
@@ -77,9 +96,9 @@ fn freezes_tests_next_to_the_code_but_not_the_code() {
     let old = format!("pub fn add(_: u8, _: u8) -> u8 {{ 0 }}\n{tests}");
     let code = old.replace("{ 0 }", "{ 3 }");
     let weaker = old.replace(", 3)", ", 0)");
-    assert!(held(&owed(), "src/lib.rs", Some(&old), New::Text(&code), &[]).is_empty());
+    assert!(held(&owed(), "src/lib.rs", Some(&old), New::Text(&code), false).is_empty());
     assert_eq!(
-        held(&owed(), "src/lib.rs", Some(&old), New::Text(&weaker), &[]),
+        held(&owed(), "src/lib.rs", Some(&old), New::Text(&weaker), false),
         ["green.tests_changed"]
     );
 }
@@ -88,7 +107,7 @@ fn freezes_tests_next_to_the_code_but_not_the_code() {
 fn an_objection_names_the_test() {
     let weaker = TEST.replace("== 3", "!= 9");
     let changed = FileChange { path: "test_calc.py", old: Some(TEST), new: New::Text(&weaker) };
-    let reasons = objections(&owed(), changed, &[&pytest::FRAMEWORK], &[]);
+    let reasons = objections(&owed(), changed, &[&pytest::FRAMEWORK], false);
     assert_eq!(reasons[0].sentence, "test_calc.py was changed: test_adds changed");
 }
 
@@ -161,11 +180,11 @@ fn settings_must_keep_calling_redgreen() {
         (".opencode/plugin/redgreen.js", Some(js), format!("{js}process.exit()"), false),
         (".opencode/plugin/redgreen.js", None, js.to_owned(), true),
     ] {
-        let found = held(&Stage::Open, path, old, New::Text(&new), &[]);
+        let found = held(&Stage::Open, path, old, New::Text(&new), false);
         assert_eq!(found.is_empty(), free, "{path}: {new}");
     }
     for new in [New::Gone, New::Unknown] {
-        assert!(!held(&Stage::Open, claude, Some(&old), new, &[]).is_empty(), "{new:?}");
+        assert!(!held(&Stage::Open, claude, Some(&old), new, false).is_empty(), "{new:?}");
     }
 }
 
