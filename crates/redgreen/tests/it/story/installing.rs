@@ -45,6 +45,27 @@ fn settings_that_cannot_be_merged_stay_as_they_are() {
 }
 
 #[test]
+fn a_push_is_proven_once() {
+    let story = Story::pytest();
+    let hook = story.root.join(".git/hooks/pre-push");
+    story.redgreen("init --hook pre-push").exits(0);
+    let first = fs::read_to_string(&hook).unwrap();
+    story.redgreen("init --with git").exits(0);
+    assert_eq!(fs::read_to_string(&hook).unwrap(), first);
+    assert!(!hook.with_extension("before-redgreen").exists());
+    story.redgreen("init --with git --remove").exits(0);
+    assert_eq!(fs::read_to_string(&hook).unwrap(), first);
+    // What is kept from before is never replaced.
+    let commit = story.root.join(".git/hooks/pre-commit");
+    for (path, text) in [(&commit, "#!/bin/sh\n"), (&commit.with_extension("before-redgreen"), "x")]
+    {
+        fs::write(path, text).unwrap();
+    }
+    story.redgreen("init --with git").exits(2).says("exists already");
+    assert_eq!(fs::read_to_string(commit.with_extension("before-redgreen")).unwrap(), "x");
+}
+
+#[test]
 fn hooks_of_git_run_after_those_that_were_there() {
     let story = Story::pytest();
     let hooks = story.root.join(".git/hooks");
