@@ -70,7 +70,9 @@ fn settings(root: &Path, host: Host, way: Way) -> Result<Vec<Edit>> {
             (Way::Out, None) => Ok(None),
         };
         let new = new.map_err(|why| {
-            Failure::usage(why).next(format!("redgreen init --with {} --print", host.as_str()))
+            let path = shell_word(part.path);
+            Failure::usage(why)
+                .next(format!("review {path}, then: redgreen init --with {}", host.as_str()))
         })?;
         edits.push(edit(part.path.to_owned(), old, new, None));
     }
