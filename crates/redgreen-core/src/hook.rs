@@ -386,6 +386,11 @@ pub struct Output {
 /// The exit code by which a hook blocks.
 pub const BLOCKED: i32 = 2;
 
+/// For hosts without a field for messages to the user: they write stderr to the log of their hooks.
+fn aside(words: Option<&str>) -> Output {
+    Output { stderr: words.unwrap_or_default().to_owned(), ..Output::default() }
+}
+
 /// The answer in the host's format.
 pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
     let say = |value: Value| Output { stdout: Some(value), ..Output::default() };
@@ -426,7 +431,7 @@ pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
             ),
         },
         Host::Copilot => match answer {
-            Answer::Allow(_) => Output::default(),
+            Answer::Allow(words) => aside(words.as_deref()),
             Answer::Deny(reason) => {
                 say(json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }))
             }
@@ -439,7 +444,7 @@ pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
             Answer::Allow(_) if event.moment == Moment::Before => {
                 say(json!({ "permission": "allow" }))
             }
-            Answer::Allow(_) => Output::default(),
+            Answer::Allow(words) => aside(words.as_deref()),
             Answer::Deny(reason) => say(
                 json!({ "permission": "deny", "user_message": reason, "agent_message": reason }),
             ),
@@ -459,12 +464,16 @@ pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
     }
 }
 
+/// Every refusal, and every end without a proof, names this alternative.
+pub const WAY_OUT: &str = "If a test contradicts the brief or cannot pass, say so instead of working \
+                           around it: redgreen session dispute \"<why>\" --test <id>";
+
 /// The answer if redgreen itself fails: a tool is blocked, and an agent that wants to stop may
 /// stop.
 pub fn broken(host: Host, event: Option<&Event>, why: &str) -> Output {
     let words = format!(
         "redgreen could not check whether this is allowed: {why}\nA human can check (redgreen \
-         session status) or end the session (redgreen session end)."
+         session status) or end the session (redgreen session end). {WAY_OUT}"
     );
     match event.map(|event| event.moment) {
         Some(Moment::Stop | Moment::Begin | Moment::Other) => {

@@ -226,6 +226,9 @@ fn blocks_in_the_format_of_every_host() {
         let kept =
             render(host, &stop, &Answer::Continue("go on".to_owned())).stdout.unwrap().to_string();
         assert!(kept.contains("go on"), "{host:?} {kept}");
+        let said = render(host, &stop, &Answer::Allow(Some("unproven: x".to_owned())));
+        let words = format!("{:?} {}", said.stdout, said.stderr);
+        assert!(said.code == 0 && words.contains("unproven: x"), "{host:?} {words}");
         let allowed = render(host, &before, &Answer::Allow(None));
         assert!(
             allowed.code == 0 && !allowed.stdout.unwrap_or_default().to_string().contains("deny"),
@@ -238,6 +241,11 @@ fn blocks_in_the_format_of_every_host() {
             "{host:?}"
         );
         let open = broken(host, Some(&stop), "disk");
+        let words = format!("{:?} {}", open.stdout, open.stderr);
+        assert!(
+            words.contains("unproven") && words.contains("session dispute"),
+            "{host:?} {words}"
+        );
         assert!(
             open.code == 0 && !open.stdout.unwrap_or_default().to_string().contains("block"),
             "{host:?}"

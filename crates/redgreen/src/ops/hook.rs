@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
 use redgreen_core::hook::{
-    Action, Answer, Becomes, Edit, Event, Moment, shell_objection, together,
+    Action, Answer, Becomes, Edit, Event, Moment, WAY_OUT, shell_objection, together,
 };
 use redgreen_core::session::rules::{self, FileChange, New};
 use redgreen_core::session::{Session, Stage};
@@ -23,9 +23,6 @@ use crate::process::Stop;
 
 /// The maximum number of reasons at once.
 const TOLD_MAX: usize = 4;
-/// Every refusal names this alternative.
-const WAY_OUT: &str = "If a test contradicts the brief or cannot pass, say so instead of working \
-                       around it: redgreen session dispute \"<why>\" --test <id>";
 
 /// The answer to an event of a host. An error means that redgreen could not decide.
 pub fn answer(
@@ -207,13 +204,13 @@ fn at_stop(root: &Path, environment: &Environment, stop: &Stop) -> Result<Answer
             Ok(Answer::Allow(Some(format!("redgreen: {phase} accepted. Next: {next}"))))
         }
         Decision::Undecided => Ok(Answer::Allow(Some(format!(
-            "redgreen: {phase} undecided, a human must review it: {words}"
+            "redgreen: unproven. {phase} undecided, a human must review it: {words}\n{WAY_OUT}"
         )))),
         Decision::Refused if session::block_stop(&project)? => {
             Ok(Answer::Continue(format!("redgreen: {phase} refused: {words}\n{WAY_OUT}")))
         }
         Decision::Refused => Ok(Answer::Allow(Some(format!(
-            "redgreen: unproven. {phase} was refused repeatedly, so the agent may stop: {words}"
+            "redgreen: unproven. {phase} was refused repeatedly, so the agent may stop: {words}\n{WAY_OUT}"
         )))),
     }
 }

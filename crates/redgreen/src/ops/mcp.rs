@@ -82,7 +82,12 @@ impl Server {
             checked
         })?;
         let verdict = checked.judgement.as_ref().map_or_else(
-            || "nothing changed since the last accepted verdict".to_owned(),
+            || match &checked.session.dispute {
+                Some(dispute) => {
+                    format!("a test is disputed, so nothing was judged: {}", dispute.why)
+                }
+                None => "nothing changed since the last accepted verdict".to_owned(),
+            },
             |judged| {
                 let decision = json!(judged.verdict).as_str().unwrap_or_default().to_owned();
                 let reasons: Vec<String> = judged

@@ -5,6 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use redgreen::config::Environment;
+use redgreen::ops::hook::answer;
+use redgreen::process::Stop;
+use redgreen_core::hook::{Moment, read};
 use serde_json::{Value, json};
 
 use super::{CODE, TEST};
@@ -306,4 +310,52 @@ fn hooks_stay_on_in_a_session() {
         let said = story.asked("PreToolUse", &json!({ "command": command }));
         assert!(said.contains("\"deny\""), "{command}: {said}");
     }
+}
+
+/// Whatever a message says, the hook answers it.
+#[test]
+fn damaged_messages_are_answered_in_a_session() {
+    const MESSAGES: usize = 300;
+    let story = Story::new();
+    story.in_green();
+    let environment = Environment {
+        state: Some(story.state()),
+        home: Some(story.place("home")),
+        ..Environment::default()
+    };
+    let root = story.root.display();
+    let messages = [
+        format!(r#"{{"cwd":"{root}","hook_event_name":"PreToolUse","tool_input":{{"file_path":"test_calc.py","old_string":"== 3","new_string":"!= 9"}}}}"#),
+        format!(r#"{{"workspace_roots":["{root}"],"hook_event_name":"PreToolUse","args":{{"path":"../../x/\u0000/conftest.py","content":"import os"}}}}"#),
+        format!(r#"{{"cwd":"{root}","hook_event_name":"PreToolUse","tool_input":{{"command":"*** Begin Patch\n*** Update File: .claude/settings.json\n@@\n-x\n+y\n*** End Patch"}}}}"#),
+        r#"{"hook_event_name":"PreToolUse","tool_input":{"command":"sh -c \"redgreen 'session' end\""}}"#.to_owned(),
+    ];
+    // A fixed seed, so that the messages are the same in each run.
+    let mut random: u64 = 0x5eed_0f12_de1a;
+    let mut next = |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        usize::try_from(random % below as u64).unwrap()
+    };
+    let mut answered = 0;
+    for number in 0..MESSAGES {
+        let mut bytes = messages[number % messages.len()].as_bytes().to_vec();
+        for _ in 0..=next(3) {
+            let at = next(bytes.len());
+            match next(3) {
+                0 => bytes[at] = u8::try_from(next(256)).unwrap(),
+                1 => drop(bytes.remove(at)),
+                _ => bytes.insert(at, b"{}[]\",:0./\\"[next(11)]),
+            }
+        }
+        let Ok(event) = read(&bytes, None) else { continue };
+        // A stop runs the tests.
+        if event.moment != Moment::Stop {
+            // An error is an answer as well: it denies the edit.
+            answer(&event, &story.root, &environment, &Stop::default()).ok();
+            answered += 1;
+        }
+    }
+    assert!(answered > MESSAGES / 10, "{answered}");
 }
