@@ -3,11 +3,17 @@
 //! does, not its name, so unknown tools are checked as well.
 
 mod patch;
+mod shell;
+
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
 /// Maximum size of a message; longer messages are rejected, not cut.
 pub const MESSAGE_BYTES_MAX: usize = 4 << 20;
+
+/// Maximum number of open folders that count.
+const FOLDERS_MAX: usize = 32;
 
 /// The coding agent that calls the hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +63,8 @@ pub struct Event {
     pub action: Action,
     /// The agent's working folder.
     pub cwd: Option<String>,
+    /// The folders that the host has open.
+    pub folders: Vec<String>,
     /// The host's own name of the moment.
     pub name: String,
 }
@@ -174,12 +182,14 @@ pub fn read(message: &[u8], named: Option<&str>) -> Result<Event, String> {
         Moment::Before | Moment::After => action(&fields),
         Moment::Stop | Moment::Begin | Moment::Other => Action::None,
     };
-    let roots =
-        fields.get("workspace_roots").and_then(|roots| roots.get(0)).and_then(Value::as_str);
+    let roots = fields.get("workspace_roots").and_then(Value::as_array).into_iter().flatten();
+    let folders: Vec<String> =
+        roots.filter_map(Value::as_str).take(FOLDERS_MAX).map(str::to_owned).collect();
     Ok(Event {
         moment,
         action,
-        cwd: text(&["cwd", "directory"]).or(roots.map(str::to_owned)),
+        cwd: text(&["cwd", "directory"]).or_else(|| folders.first().cloned()),
+        folders,
         name,
     })
 }
@@ -261,24 +271,48 @@ const HUMAN_VERBS: [&str; 3] = ["end", "undo", "resolve"];
 /// The folder of a session's state, below git's folder.
 const STATE: &str = "redgreen/session";
 
+/// How many options before a verb are skipped.
+const OPTIONS_MAX: usize = 32;
+
 /// Why an agent must not run a command: it would end or reset the session, or change its records. A
 /// command that conceals this is detected later by its effect.
 pub fn shell_objection(command: &str) -> Option<String> {
-    let words: Vec<&str> = command
-        .split(|letter: char| letter.is_whitespace() || ";&|()'\"`".contains(letter))
-        .collect();
-    let is_ours = |word: &str| word.rsplit('/').next() == Some("redgreen");
-    let calls = words.windows(3).find_map(|three| match three {
-        [program, "session", verb] if is_ours(program) && HUMAN_VERBS.contains(verb) => Some(*verb),
-        _ => None,
-    });
-    match calls {
-        Some(verb) => Some(format!("only a human may run `redgreen session {verb}`")),
-        None if command.contains(STATE) => {
-            Some("only redgreen may change the session's records".to_owned())
+    let commands = shell::commands(command);
+    let is_ours = |word: &String| word.rsplit('/').next() == Some("redgreen");
+    for words in &commands {
+        for at in (0..words.len()).filter(|at| words.get(*at).is_some_and(is_ours)) {
+            if let Some(verb) = human_verb(words.get(at + 1..).unwrap_or_default()) {
+                return Some(format!("only a human may run `redgreen session {verb}`"));
+            }
         }
-        None => None,
     }
+    let names_state = commands.iter().flatten().any(|word| word.contains(STATE));
+    (names_state || command.contains(STATE))
+        .then(|| "only redgreen may change the session's records".to_owned())
+}
+
+/// The verb of a session in the arguments of redgreen, if it is reserved for the human.
+fn human_verb(arguments: &[String]) -> Option<&str> {
+    let is = |at: usize, words: &[&str]| {
+        arguments.get(at).map(String::as_str).filter(|word| words.contains(word))
+    };
+    let sessions =
+        first_arguments(arguments, 0).into_iter().filter(|at| is(*at, &["session"]).is_some());
+    let mut verbs = sessions.flat_map(|session| first_arguments(arguments, session + 1));
+    verbs.find_map(|at| is(at, &HUMAN_VERBS))
+}
+
+/// The places that can be the first argument after options. Each option may have a value.
+fn first_arguments(words: &[String], from: usize) -> BTreeSet<usize> {
+    let (mut found, mut open) = (BTreeSet::new(), BTreeSet::from([from]));
+    while let Some(at) = open.pop_first().filter(|at| at - from <= OPTIONS_MAX) {
+        match words.get(at) {
+            Some(word) if word.starts_with('-') => open.extend([at + 1, at + 2]),
+            Some(_) => drop(found.insert(at)),
+            None => {}
+        }
+    }
+    found
 }
 
 /// The answer to a host.
@@ -296,6 +330,50 @@ pub enum Answer {
     Context(String),
 }
 
+impl Answer {
+    /// Of several answers to one event, those of the greatest weight count.
+    fn weight(&self) -> u8 {
+        match self {
+            Answer::Allow(None) => 0,
+            Answer::Context(_) => 1,
+            Answer::Allow(Some(_)) => 2,
+            Answer::Tell(_) => 3,
+            Answer::Deny(_) | Answer::Continue(_) => 4,
+        }
+    }
+
+    fn words(&self) -> Option<&str> {
+        match self {
+            Answer::Allow(words) => words.as_deref(),
+            Answer::Deny(words)
+            | Answer::Tell(words)
+            | Answer::Continue(words)
+            | Answer::Context(words) => Some(words),
+        }
+    }
+
+    fn with(&self, words: String) -> Self {
+        match self {
+            Answer::Allow(None) => Answer::Allow(None),
+            Answer::Allow(Some(_)) => Answer::Allow(Some(words)),
+            Answer::Deny(_) => Answer::Deny(words),
+            Answer::Tell(_) => Answer::Tell(words),
+            Answer::Continue(_) => Answer::Continue(words),
+            Answer::Context(_) => Answer::Context(words),
+        }
+    }
+}
+
+/// The answer for an agent that works in several sessions at once: what one denies is denied.
+pub fn together(answers: &[Answer]) -> Answer {
+    let Some(first) = answers.iter().rev().max_by_key(|answer| answer.weight()) else {
+        return Answer::Allow(None);
+    };
+    let weighty = answers.iter().filter(|answer| answer.weight() == first.weight());
+    let words: Vec<&str> = weighty.filter_map(Answer::words).collect();
+    first.with(words.join("\n"))
+}
+
 /// The program's output and exit code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
@@ -307,6 +385,11 @@ pub struct Output {
 
 /// The exit code by which a hook blocks.
 pub const BLOCKED: i32 = 2;
+
+/// For hosts without a field for messages to the user: they write stderr to the log of their hooks.
+fn aside(words: Option<&str>) -> Output {
+    Output { stderr: words.unwrap_or_default().to_owned(), ..Output::default() }
+}
 
 /// The answer in the host's format.
 pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
@@ -348,7 +431,7 @@ pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
             ),
         },
         Host::Copilot => match answer {
-            Answer::Allow(_) => Output::default(),
+            Answer::Allow(words) => aside(words.as_deref()),
             Answer::Deny(reason) => {
                 say(json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }))
             }
@@ -361,7 +444,7 @@ pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
             Answer::Allow(_) if event.moment == Moment::Before => {
                 say(json!({ "permission": "allow" }))
             }
-            Answer::Allow(_) => Output::default(),
+            Answer::Allow(words) => aside(words.as_deref()),
             Answer::Deny(reason) => say(
                 json!({ "permission": "deny", "user_message": reason, "agent_message": reason }),
             ),
@@ -381,12 +464,16 @@ pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
     }
 }
 
+/// Every refusal, and every end without a proof, names this alternative.
+pub const WAY_OUT: &str = "If a test contradicts the brief or cannot pass, say so instead of working \
+                           around it: redgreen session dispute \"<why>\" --test <id>";
+
 /// The answer if redgreen itself fails: a tool is blocked, and an agent that wants to stop may
 /// stop.
 pub fn broken(host: Host, event: Option<&Event>, why: &str) -> Output {
     let words = format!(
         "redgreen could not check whether this is allowed: {why}\nA human can check (redgreen \
-         session status) or end the session (redgreen session end)."
+         session status) or end the session (redgreen session end). {WAY_OUT}"
     );
     match event.map(|event| event.moment) {
         Some(Moment::Stop | Moment::Begin | Moment::Other) => {

@@ -1,9 +1,12 @@
 //! Adds redgreen to the settings of coding agents: text in, text out. It keeps all other settings,
 //! is idempotent, and removes exactly what it added.
 
-use serde_json::{Map, Value, json};
+mod splice;
+
+use serde_json::{Value, json};
 
 use crate::hook::Host;
+use splice::Node;
 
 /// A file of the checkout that a host reads.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,10 +33,14 @@ pub enum Put {
     Member(&'static [&'static str], Value),
     /// An element of an array. Elements with this call belong to redgreen.
     Element(&'static [&'static str], Value, String),
+    /// A member of a new file. Another file has it already, or does without.
+    New(&'static str, Value),
 }
 
 const CODEX_MCP: &str = "[mcp_servers.redgreen]\ncommand = \"redgreen\"\nargs = [\"mcp\"]\n";
 const OPENCODE_PLUGIN: &str = include_str!("install/opencode.js");
+/// The indentation of a new file.
+const UNIT: &str = "  ";
 /// Time limits in seconds for an answer about an edit, and for one that runs the tests.
 const EDIT_SECONDS: u32 = 30;
 const STOP_SECONDS: u32 = 1800;
@@ -99,7 +106,7 @@ pub fn parts(host: Host) -> Vec<Part> {
             vec![
                 Part {
                     path: ".github/hooks/redgreen.json",
-                    content: Content::Whole(rendered(&whole, "  ")),
+                    content: Content::Whole(splice::pretty(&whole, UNIT) + "\n"),
                 },
                 servers(".github/mcp.json"),
             ]
@@ -107,12 +114,12 @@ pub fn parts(host: Host) -> Vec<Part> {
         Host::Cursor => {
             let handler = |seconds: u32, closed: bool| json!({ "command": call, "timeout": seconds, "failClosed": closed });
             let puts = vec![
-                Put::Member(&["version"], json!(1)),
                 element(&["hooks", "preToolUse"], handler(EDIT_SECONDS, true)),
                 element(&["hooks", "beforeShellExecution"], handler(EDIT_SECONDS, true)),
                 element(&["hooks", "afterFileEdit"], handler(EDIT_SECONDS, false)),
                 element(&["hooks", "afterShellExecution"], handler(EDIT_SECONDS, false)),
                 element(&["hooks", "stop"], handler(STOP_SECONDS, false)),
+                Put::New("version", json!(1)),
             ];
             vec![
                 Part { path: ".cursor/hooks.json", content: Content::Json(puts) },
@@ -133,9 +140,14 @@ pub fn parts(host: Host) -> Vec<Part> {
 /// The file with our part, or why it cannot be added.
 pub fn added(part: &Part, old: Option<&str>) -> Result<String, String> {
     match &part.content {
-        Content::Whole(text) => Ok(text.clone()),
+        Content::Whole(text) => match old {
+            Some(old) if old != text => {
+                Err(format!("{} exists, and redgreen did not write it like this", part.path))
+            }
+            Some(_) | None => Ok(text.clone()),
+        },
         Content::Block(block) => {
-            let old = old.unwrap_or_default();
+            let Some(old) = old else { return Ok((*block).to_owned()) };
             if old.contains(block) {
                 return Ok(old.to_owned());
             }
@@ -143,132 +155,151 @@ pub fn added(part: &Part, old: Option<&str>) -> Result<String, String> {
             if old.contains(first) {
                 return Err(format!("{} has another {first} already", part.path));
             }
-            Ok(format!("{old}{}{block}", gap(old)))
+            Ok(format!("{old}\n{block}"))
         }
-        Content::Json(puts) => {
-            let mut value = parsed(part.path, old)?;
-            let before = value.clone();
-            for put in puts {
-                put.into(&mut value).map_err(|why| format!("{}: {why}", part.path))?;
+        Content::Json(puts) => match old {
+            None => Ok(created(puts)),
+            Some(old) => {
+                parsed(part.path, old)?;
+                let unit = indent(old);
+                puts.iter().try_fold(old.to_owned(), |text, put| {
+                    put.into(&text, unit).map_err(|why| format!("{}: {why}", part.path))
+                })
             }
-            Ok(if value == before {
-                old.unwrap_or_default().to_owned()
-            } else {
-                rendered(&value, indent(old))
-            })
+        },
+    }
+}
+
+/// The file without our part; `None` if it is gone. Restores the text before our part was added.
+pub fn removed(part: &Part, old: &str) -> Result<Option<String>, String> {
+    match &part.content {
+        Content::Whole(text) if old == text => Ok(None),
+        Content::Whole(_) => {
+            Err(format!("{} was changed after redgreen wrote it, so it stays", part.path))
+        }
+        Content::Block(block) if old == *block => Ok(None),
+        Content::Block(block) => Ok(Some(match old.split_once(block) {
+            Some((before, after)) => {
+                format!("{}{after}", before.strip_suffix('\n').unwrap_or(before))
+            }
+            None => old.to_owned(),
+        })),
+        Content::Json(puts) if old == created(puts) => Ok(None),
+        Content::Json(puts) => {
+            let mut text = old.to_owned();
+            for put in puts {
+                while let Some(address) = put.find(&parsed(part.path, &text)?, &text) {
+                    match without(&text, &address) {
+                        Some(less) => text = less,
+                        None => return Ok(None),
+                    }
+                }
+            }
+            Ok(Some(text))
         }
     }
 }
 
-/// The file without our part; `None` if nothing is left.
-pub fn removed(part: &Part, old: &str) -> Result<Option<String>, String> {
-    match &part.content {
-        Content::Whole(_) => Ok(None),
-        Content::Block(block) => {
-            let Some(at) = old.find(block) else { return Ok(Some(old.to_owned())) };
-            let (before, after) = (
-                old.get(..at).unwrap_or_default(),
-                old.get(at + block.len()..).unwrap_or_default(),
-            );
-            let before = if after.is_empty() {
-                before.strip_suffix('\n').filter(|text| text.ends_with('\n')).unwrap_or(before)
-            } else {
-                before
-            };
-            let text = format!("{before}{after}");
-            Ok((!text.is_empty()).then_some(text))
+/// A new file.
+fn created(puts: &[Put]) -> String {
+    let mut file = json!({});
+    for put in puts {
+        let (path, value) = match put {
+            Put::Member(path, value) => (*path, value.clone()),
+            Put::Element(path, value, _) => (*path, json!([value])),
+            Put::New(name, value) => (&[*name][..], value.clone()),
+        };
+        let (Some((name, above)), mut at) = (path.split_last(), &mut file) else { continue };
+        for name in above {
+            at = &mut at[*name];
         }
-        Content::Json(puts) => {
-            let mut value = parsed(part.path, Some(old))?;
-            let before = value.clone();
-            for put in puts {
-                put.out_of(&mut value);
-            }
-            // A version alone has no meaning.
-            if value
-                .as_object()
-                .is_some_and(|object| object.keys().all(|key| key == "version" || key == "$schema"))
-                && value != before
-            {
-                return Ok(None);
-            }
-            Ok(Some(if value == before {
-                old.to_owned()
-            } else {
-                rendered(&value, indent(Some(old)))
-            }))
-        }
+        at[*name] = value;
     }
+    splice::pretty(&file, UNIT) + "\n"
 }
 
 impl Put {
-    fn into(&self, value: &mut Value) -> Result<(), String> {
-        match self {
-            Put::Member(path, member) => {
-                let Some((name, above)) = path.split_last() else { return Ok(()) };
-                let object = object_at(value, above)?;
-                if !object.contains_key(*name) || *name == "redgreen" {
-                    object.insert((*name).to_owned(), member.clone());
-                }
-                Ok(())
+    /// The text with our value. Nothing else changes.
+    fn into(&self, text: &str, unit: &str) -> Result<String, String> {
+        let (path, ours, call) = match self {
+            Put::Member(path, value) => (*path, value.clone(), None),
+            Put::Element(path, value, call) => (*path, value.clone(), Some(call.as_str())),
+            Put::New(..) => return Ok(text.to_owned()),
+        };
+        let whole: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let root = Node::parse(text).ok_or("expected an object here")?;
+        let (mut value, mut node) = (&whole, &root);
+        for (depth, name) in path.iter().enumerate() {
+            let (above, below) = path.split_at(depth);
+            if !value.is_object() {
+                return Err(match above {
+                    [] => "expected an object here".to_owned(),
+                    _ => format!("`{}` is not an object", above.join(".")),
+                });
             }
-            Put::Element(path, element, call) => {
-                let Some((name, above)) = path.split_last() else { return Ok(()) };
-                let list =
-                    object_at(value, above)?.entry((*name).to_owned()).or_insert_with(|| json!([]));
-                let Value::Array(list) = list else {
-                    return Err(format!("`{}` is not an array", path.join(".")));
-                };
-                if !list.iter().any(|known| calls(known, call)) {
-                    list.push(element.clone());
-                }
-                Ok(())
+            let next = node.member(name).and_then(|at| node.child(at));
+            let (Some(inner), Some(next)) = (value.get(*name), next) else {
+                let last = if call.is_some() { json!([ours]) } else { ours };
+                let missing = below.iter().skip(1).rev();
+                let new = missing.fold(last, |inner, name| json!({ *name: inner }));
+                return Ok(node.with(text, Some(name), &new, unit));
+            };
+            (value, node) = (inner, next);
+        }
+        match (call, value) {
+            (Some(call), Value::Array(all)) if all.iter().any(|known| calls(known, call)) => {
+                Ok(text.to_owned())
             }
+            (Some(_), Value::Array(_)) => Ok(node.with(text, None, &ours, unit)),
+            (Some(_), _) => Err(format!("`{}` is not an array", path.join("."))),
+            (None, known) if *known == ours => Ok(text.to_owned()),
+            (None, _) => Err(format!("`{}` is there already, with other values", path.join("."))),
         }
     }
 
-    fn out_of(&self, value: &mut Value) {
-        let (path, ours) = match self {
-            // Other tools may need it.
-            Put::Member(["version"], _) => return,
+    /// The way to our value in a text, as the numbers of members and elements.
+    fn find(&self, whole: &Value, text: &str) -> Option<Vec<usize>> {
+        let (path, call) = match self {
             Put::Member(path, _) => (*path, None),
             Put::Element(path, _, call) => (*path, Some(call)),
+            Put::New(..) => return None,
         };
-        take_out(value, path, ours.map(String::as_str));
+        let root = Node::parse(text)?;
+        let (mut value, mut node, mut address) = (whole, &root, Vec::new());
+        for name in path {
+            let at = node.member(name)?;
+            address.push(at);
+            (value, node) = (value.get(*name)?, node.child(at)?);
+        }
+        let Some(call) = call else {
+            let Put::Member(_, ours) = self else { return None };
+            return (value == ours).then_some(address);
+        };
+        let groups = value.as_array()?;
+        let at = groups.iter().position(|group| calls(group, call))?;
+        address.push(at);
+        let handlers = groups.get(at)?.get("hooks").and_then(Value::as_array);
+        // Someone may have added their own handlers next to ours.
+        if let Some(handlers) = handlers.filter(|all| !all.iter().all(|one| calls(one, call))) {
+            address.push(node.child(at)?.member("hooks")?);
+            address.push(handlers.iter().position(|handler| calls(handler, call))?);
+        }
+        Some(address)
     }
 }
 
-/// Removes a member, or the elements with this call, and everything that is empty afterwards.
-fn take_out(value: &mut Value, path: &[&str], call: Option<&str>) {
-    let (Some((name, below)), Some(object)) = (path.split_first(), value.as_object_mut()) else {
-        return;
-    };
-    let Some(inner) = object.get_mut(*name) else { return };
-    let is_empty = match (below.is_empty(), call) {
-        (true, None) => true,
-        (true, Some(call)) => {
-            let Some(list) = inner.as_array_mut() else { return };
-            for group in list.iter_mut() {
-                // Someone may have added their own handlers next to ours.
-                if let Some(handlers) = group.get_mut("hooks").and_then(Value::as_array_mut) {
-                    handlers.retain(|handler| !calls(handler, call));
-                }
-            }
-            list.retain(|group| {
-                let is_spent =
-                    group.get("hooks").and_then(Value::as_array).is_some_and(Vec::is_empty);
-                !is_spent && !calls(group, call)
-            });
-            list.is_empty()
+/// The text without a value and the containers that were created for it; `None` if that is all.
+fn without(text: &str, address: &[usize]) -> Option<String> {
+    let root = Node::parse(text)?;
+    let mut address = address;
+    while let Some((last, above)) = address.split_last() {
+        let container = above.iter().try_fold(&root, |node, at| node.child(*at))?;
+        match container.without(text, *last) {
+            Some(less) => return Some(less),
+            None => address = above,
         }
-        (false, _) => {
-            take_out(inner, below, call);
-            inner.as_object().is_some_and(Map::is_empty)
-        }
-    };
-    if is_empty {
-        object.shift_remove(*name);
     }
+    None
 }
 
 /// Whether a handler, or one of a group, calls redgreen for this host.
@@ -282,54 +313,14 @@ fn calls(value: &Value, call: &str) -> bool {
     named("command") || named("bash") || inner
 }
 
-fn object_at<'a>(
-    value: &'a mut Value,
-    path: &[&str],
-) -> Result<&'a mut Map<String, Value>, String> {
-    let mut at = value;
-    for name in path {
-        let Value::Object(object) = at else {
-            return Err("expected an object here".to_owned());
-        };
-        at = object.entry((*name).to_owned()).or_insert_with(|| json!({}));
-    }
-    at.as_object_mut().ok_or_else(|| format!("`{}` is not an object", path.join(".")))
-}
-
-fn parsed(path: &str, old: Option<&str>) -> Result<Value, String> {
-    match old.map(str::trim) {
-        None | Some("") => Ok(json!({})),
-        Some(text) => {
-            serde_json::from_str(text).map_err(|error| format!("{path} is not plain JSON: {error}"))
-        }
-    }
+fn parsed(path: &str, old: &str) -> Result<Value, String> {
+    serde_json::from_str(old).map_err(|error| format!("{path} is not plain JSON: {error}"))
 }
 
 /// The indentation of the file.
-fn indent(old: Option<&str>) -> &str {
-    let first = old
-        .unwrap_or_default()
-        .lines()
-        .find(|line| line.starts_with([' ', '\t']) && line.trim() != "");
-    first.map_or("  ", |line| line.get(..line.len() - line.trim_start().len()).unwrap_or("  "))
-}
-
-fn rendered(value: &Value, indent: &str) -> String {
-    let mut bytes = Vec::new();
-    let formatter = serde_json::ser::PrettyFormatter::with_indent(indent.as_bytes());
-    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
-    // Writing a value to memory cannot fail.
-    serde::Serialize::serialize(value, &mut serializer).ok();
-    bytes.push(b'\n');
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn gap(old: &str) -> &'static str {
-    match old {
-        "" => "",
-        text if text.ends_with('\n') => "\n",
-        _ => "\n\n",
-    }
+fn indent(old: &str) -> &str {
+    let first = old.lines().find(|line| line.starts_with([' ', '\t']) && line.trim() != "");
+    first.map_or(UNIT, |line| line.get(..line.len() - line.trim_start().len()).unwrap_or(UNIT))
 }
 
 /// A unified diff of the change.

@@ -2,6 +2,7 @@
 //! next steps, and the phase a candidate is judged as. Only an accepted verdict advances a session;
 //! it cannot be told to change its phase.
 
+pub mod ledger;
 pub mod rules;
 
 use serde::{Deserialize, Serialize};

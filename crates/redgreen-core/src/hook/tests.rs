@@ -88,10 +88,8 @@ fn reads_the_tool_calls_of_every_host() {
         let event = event(text);
         assert_eq!((event.moment, event.action), (moment, action), "{text}");
     }
-    assert_eq!(
-        event(r#"{"hook_event_name":"stop","workspace_roots":["/w"]}"#).cwd.as_deref(),
-        Some("/w")
-    );
+    let roots = event(r#"{"hook_event_name":"stop","workspace_roots":["/w", 7, "/x"]}"#);
+    assert_eq!((roots.cwd.as_deref(), roots.folders), (Some("/w"), vec!["/w".into(), "/x".into()]));
     assert_eq!(read(b"{}", Some("agentStop")).unwrap().moment, Moment::Stop);
 }
 
@@ -167,8 +165,40 @@ fn agents_must_not_run_commands_of_the_human() {
         ("sh -c 'redgreen session resolve keep'", false),
         ("rm -rf .git/redgreen/session", false),
         ("echo the session ends", true),
+        ("redgreen  session\tend --unproven", false),
+        ("redgreen -C . session end", false),
+        ("redgreen --color never -q session --json end", false),
+        ("redgreen session -C /p undo", false),
+        ("redgreen \"session\" end", false),
+        ("red'green' sess\\ion \"\" end", false),
+        ("FOO=1 exec /opt/bin/redgreen session \\\n  end", false),
+        ("bash -lc \"cd x; redgreen session \\\"end\\\"\"", false),
+        ("echo $(redgreen session end)", false),
+        ("redgreen session check -m end", true),
+        ("redgreen session dispute end --test x", true),
+        ("redgreen judge red; echo session end", true),
+        ("cat ~/.local/state/\"redgreen\"/sessions/x", false),
     ] {
         assert_eq!(shell_objection(command).is_none(), free, "{command}");
+    }
+}
+
+#[test]
+fn what_one_session_denies_is_denied() {
+    let allow = || Answer::Allow(None);
+    let deny = |words: &str| Answer::Deny(words.to_owned());
+    let said = |words: &str| Answer::Allow(Some(words.to_owned()));
+    let go_on = |words: &str| Answer::Continue(words.to_owned());
+    for (answers, expected) in [
+        (vec![], allow()),
+        (vec![allow(), allow()], allow()),
+        (vec![allow(), deny("a")], deny("a")),
+        (vec![deny("a"), allow(), deny("b")], deny("a\nb")),
+        (vec![said("a"), said("b")], said("a\nb")),
+        (vec![said("a"), go_on("b"), said("c")], go_on("b")),
+        (vec![allow(), Answer::Tell("a".to_owned())], Answer::Tell("a".to_owned())),
+    ] {
+        assert_eq!(together(&answers), expected, "{answers:?}");
     }
 }
 
@@ -178,6 +208,7 @@ fn blocks_in_the_format_of_every_host() {
         moment: Moment::Before,
         action: Action::None,
         cwd: None,
+        folders: Vec::new(),
         name: "PreToolUse".to_owned(),
     };
     let stop = Event { moment: Moment::Stop, name: "Stop".to_owned(), ..before.clone() };
@@ -195,6 +226,9 @@ fn blocks_in_the_format_of_every_host() {
         let kept =
             render(host, &stop, &Answer::Continue("go on".to_owned())).stdout.unwrap().to_string();
         assert!(kept.contains("go on"), "{host:?} {kept}");
+        let said = render(host, &stop, &Answer::Allow(Some("unproven: x".to_owned())));
+        let words = format!("{:?} {}", said.stdout, said.stderr);
+        assert!(said.code == 0 && words.contains("unproven: x"), "{host:?} {words}");
         let allowed = render(host, &before, &Answer::Allow(None));
         assert!(
             allowed.code == 0 && !allowed.stdout.unwrap_or_default().to_string().contains("deny"),
@@ -207,6 +241,11 @@ fn blocks_in_the_format_of_every_host() {
             "{host:?}"
         );
         let open = broken(host, Some(&stop), "disk");
+        let words = format!("{:?} {}", open.stdout, open.stderr);
+        assert!(
+            words.contains("unproven") && words.contains("session dispute"),
+            "{host:?} {words}"
+        );
         assert!(
             open.code == 0 && !open.stdout.unwrap_or_default().to_string().contains("block"),
             "{host:?}"

@@ -25,10 +25,58 @@ fn adding_is_idempotent_and_removing_undoes_it() {
             assert!(both.contains("\"lint\"") && both.starts_with("{\n    \"model\""), "{both}");
             assert_eq!(added(&part, Some(&both)).unwrap(), both);
             let back = removed(&part, &both).unwrap().unwrap();
-            let back = back.replace(",\n    \"version\": 1", "");
             assert_eq!(back, others, "{host:?} {}", part.path);
         }
     }
+}
+
+/// Whatever the form of a file, it has its former bytes again afterwards.
+#[test]
+fn removing_restores_the_former_bytes() {
+    for old in [
+        "{}",
+        "{}\n",
+        "{ }",
+        "{\n}\n",
+        "{\"a\":1}",
+        "{ \"permissions\": { \"allow\": [\"Bash(ls)\"] } }\n",
+        "{\n  \"permissions\": { \"allow\": [\"Bash(ls)\", \"}\\\"{\"] }\n}\n",
+        "{\r\n\t\"model\" : \"opus\"\r\n}\r\n",
+        "{\n  \"version\": 1\n}\n",
+        "{ \"hooks\": {} }",
+        "{\n  \"hooks\": {\n  },\n  \"x\": [ 1,2 , 3]\n}",
+        "{\n  \"hooks\": { \"PreToolUse\": [], \"preToolUse\": [ ], \"BeforeTool\": [\n] }\n}",
+        "{\n  \"hooks\": {\"Stop\": [{\"hooks\": [{\"command\": \"lint\"}]}]},\n  \"mcpServers\": {}\n}\n",
+        "{ \"mcpServers\": { \"other\": { \"command\": \"x\" } }, \"a\": {\"hooks\": {}} }",
+    ] {
+        let json = |part: &Part| matches!(part.content, Content::Json(_));
+        for part in Host::ALL.into_iter().flat_map(parts).filter(json) {
+            let with = added(&part, Some(old)).unwrap();
+            let _: Value = serde_json::from_str(&with).unwrap();
+            assert!(with.contains("redgreen"), "{old}");
+            assert_eq!(added(&part, Some(&with)).unwrap(), with, "{old}: twice is once");
+            let back = removed(&part, &with).unwrap();
+            assert_eq!(back.as_deref(), Some(old), "{}: {with}", part.path);
+        }
+    }
+    let block = parts(Host::Codex).remove(1);
+    for old in ["", "\n", "a = 1", "a = 1\n", "a = 1\n\n\n"] {
+        let with = added(&block, Some(old)).unwrap();
+        assert_eq!(removed(&block, &with).unwrap().as_deref(), Some(old), "{with:?}");
+    }
+}
+
+#[test]
+fn files_of_others_are_neither_overwritten_nor_deleted() {
+    for host in [Host::Copilot, Host::Opencode] {
+        let part = parts(host).remove(0);
+        assert!(added(&part, Some("{}")).unwrap_err().contains(part.path));
+        assert!(removed(&part, "{}").unwrap_err().contains("so it stays"));
+    }
+    let server = parts(Host::Claude).remove(1);
+    let theirs = "{\"mcpServers\": {\"redgreen\": {\"command\": \"mine\"}}}";
+    assert!(added(&server, Some(theirs)).unwrap_err().contains("with other values"));
+    assert_eq!(removed(&server, theirs).unwrap().as_deref(), Some(theirs));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Objections of the judge that are certain before any test runs: edits that are not allowed now.
 
+mod hooks;
+
 use crate::change::{self, Change, ChangedPath, Class, Kind};
 use crate::framework::{FRAMEWORKS, Framework};
 use crate::judge::reports;
@@ -8,6 +10,8 @@ use crate::syntax::{self, ItemChange, Language, SOURCE_BYTES_MAX};
 use crate::verdict::{Code, Reason};
 
 use super::{Stage, Touched};
+
+pub use hooks::is_hook_file;
 
 /// A file before and after; `None` if it does not exist.
 #[derive(Clone, Copy, Debug)]
@@ -26,20 +30,6 @@ pub enum New<'a> {
     Unknown,
 }
 
-/// Settings files of hosts that call redgreen through hooks.
-const HOOK_FILES: &[&str] = &[
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".codex/hooks.json",
-    ".codex/config.toml",
-    ".gemini/settings.json",
-    ".github/hooks/redgreen.json",
-    ".cursor/hooks.json",
-    ".opencode/plugin/redgreen.js",
-];
-/// The text of such a call.
-const HOOK_CALL: &str = "redgreen";
-
 /// The frameworks with these names, or all if none is known.
 pub fn frameworks(names: &[String]) -> Vec<&'static Framework> {
     let known: Vec<&Framework> =
@@ -57,19 +47,21 @@ pub fn needs_old_text(stage: &Stage, path: &str, frameworks: &[&Framework]) -> b
         }
 }
 
-/// Whether the effect of an edit depends on other files of the project, because runners load this
-/// file automatically.
-pub fn needs_paths(path: &str) -> bool {
-    path.ends_with("conftest.py") || path.split('/').any(|part| part == "__mocks__")
+/// The folder whose files a new file changes, because runners load it automatically. Whether there
+/// are any decides what an edit means.
+pub fn affected_folder(path: &str) -> Option<&str> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_loaded = name == "conftest.py" || path.split('/').any(|part| part == "__mocks__");
+    is_loaded.then_some(folder)
 }
 
-/// The judge's objections to the change of one file; empty if it is allowed. `known` are the files
-/// of the accepted tree, if [`needs_paths`] requires them.
+/// The judge's objections to the change of one file; empty if it is allowed. `has_files` tells
+/// whether the accepted tree has files in the [`affected_folder`].
 pub fn objections(
     stage: &Stage,
     changed: FileChange<'_>,
     frameworks: &[&Framework],
-    known: &[&str],
+    has_files: bool,
 ) -> Vec<Reason> {
     let phase = match stage {
         Stage::Green { .. } => JudgedPhase::Green,
@@ -90,7 +82,16 @@ pub fn objections(
         New::Gone | New::Unknown => "",
     };
     if is_hook_file(path) {
-        return unhooked(path, before, text);
+        let text = match new {
+            New::Text(text) => Some(text),
+            New::Gone => Some(""),
+            New::Unknown => None,
+        };
+        let why = hooks::objection(path, before, text);
+        let reason = |why| {
+            Reason::new(Code::GreenConfigChanged, format!("{path} {why}")).place(Some(path), None)
+        };
+        return why.map(reason).into_iter().collect();
     }
     let mut class = change::classify(path, frameworks);
     let is_readable =
@@ -104,7 +105,10 @@ pub fn objections(
         reasons.extend(change::manifest_ruling(phase.into(), path, before, text, frameworks));
     }
     let read = |_: &str| matches!(new, New::Text(_)).then(|| text.to_owned());
-    reasons.extend(change::hooks_added(phase.into(), &change, known, read));
+    // One name stands for all files of the folder.
+    let any = affected_folder(path).filter(|_| has_files).map(|folder| format!("{folder}/"));
+    let known: Vec<&str> = any.as_deref().into_iter().collect();
+    reasons.extend(change::hooks_added(phase.into(), &change, &known, read));
     for reason in &mut reasons {
         if reason.code == Code::GreenTestsChanged && is_readable {
             name_items(reason, path, before, text);
@@ -134,21 +138,6 @@ fn name_items(reason: &mut Reason, path: &str, old: &str, new: &str) {
 
 /// Maximum number of changed tests to name.
 const NAMED_MAX: usize = 3;
-
-/// Whether a host's settings file can call redgreen.
-pub fn is_hook_file(path: &str) -> bool {
-    HOOK_FILES.contains(&path)
-}
-
-/// Settings that call redgreen have to keep doing so.
-fn unhooked(path: &str, old: &str, new: &str) -> Vec<Reason> {
-    let calls = |text: &str| text.matches(HOOK_CALL).count();
-    if calls(new) >= calls(old) {
-        return Vec::new();
-    }
-    let sentence = format!("{path} would call redgreen less often");
-    vec![Reason::new(Code::GreenConfigChanged, sentence).place(Some(path), None)]
-}
 
 /// What a changed file contributes to the choice of the phase; the class is that of RED.
 pub fn touched(changed: &ChangedPath, old: Option<&str>, new: Option<&str>) -> Touched {

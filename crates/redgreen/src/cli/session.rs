@@ -200,7 +200,11 @@ fn confirm_end(desk: &Desk, project: &Project, unproven: bool) -> Result<()> {
         .iter()
         .take(FILES_MAX)
         .fold(failure, |failure, path| failure.evidence(path.clone()));
-    Err(failure.next("redgreen session check, or: redgreen session end --unproven").into())
+    let first = match status.dispute {
+        Some(_) => "redgreen session resolve keep|drop",
+        None => "redgreen session check",
+    };
+    Err(failure.next(format!("{first}, or: redgreen session end --unproven")).into())
 }
 
 /// The maximum number of lines of a disputed test.

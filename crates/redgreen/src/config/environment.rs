@@ -8,10 +8,17 @@ use anyhow::Result;
 use super::{Models, Store, layers, stores};
 use crate::failure::Failure;
 
+/// Coding agents name the project to their hooks with these.
+const HOST_PROJECTS: [&str; 2] = ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"];
+
 /// The relevant part of the environment.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     pub project_root: Option<PathBuf>,
+    /// The index that git commits, for its hooks.
+    pub index_file: Option<PathBuf>,
+    /// The projects that a coding agent names to its hooks.
+    pub host_projects: Vec<PathBuf>,
     pub max_retries: Option<u32>,
     pub script: Option<PathBuf>,
     /// Use the built-in script, whatever agent is configured.
@@ -83,6 +90,8 @@ impl Environment {
         };
         Ok(Self {
             project_root: path("TDD_PROJECT_ROOT"),
+            index_file: path("GIT_INDEX_FILE"),
+            host_projects: HOST_PROJECTS.iter().filter_map(|name| path(name)).collect(),
             max_retries,
             script: path("REDGREEN_SCRIPT"),
             mock: text("AGENTOS_MOCK_LLM").is_some_and(|value| value == "1"),

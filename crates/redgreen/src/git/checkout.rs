@@ -44,14 +44,33 @@ impl Git {
         }
     }
 
-    /// The staged files as a tree. Uses a copy of the index, because git refreshes the one it works
-    /// with.
+    /// The staged files as a tree.
     pub fn index_tree(&self) -> Result<Oid> {
         let admin = self.admin_dir(&self.root)?.unwrap_or_else(|| self.common_dir.clone());
-        let (index, private) =
-            (admin.join("index"), tempfile::tempdir().context("make a temporary folder")?);
+        self.tree_of_index(&admin.join("index"))
+    }
+
+    /// The files that git is about to commit. It names another index than that of the checkout to
+    /// its hooks if not exactly the staged files are committed. Only one of its own is accepted.
+    pub fn committed_tree(&self, named: Option<&Path>) -> Result<Oid> {
+        let Some(named) = named else { return self.index_tree() };
+        let index = self.root.join(named);
+        let real = index.canonicalize().unwrap_or_else(|_| index.clone());
+        let own = self.own_dir()?;
+        if real.parent() != Some(own.as_path()) {
+            return Err(Failure::usage("GIT_INDEX_FILE is not an index of this checkout")
+                .evidence(index.display().to_string())
+                .next("unset GIT_INDEX_FILE")
+                .into());
+        }
+        self.tree_of_index(&real)
+    }
+
+    /// Uses a copy, because git refreshes the index it works with.
+    fn tree_of_index(&self, index: &Path) -> Result<Oid> {
+        let private = tempfile::tempdir().context("make a temporary folder")?;
         let copy = private.path().join("index");
-        match fs::read(&index) {
+        match fs::read(index) {
             Ok(bytes) => {
                 fs::write(&copy, bytes).with_context(|| format!("write {}", copy.display()))?;
             }

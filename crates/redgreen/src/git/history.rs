@@ -44,6 +44,23 @@ impl Git {
         String::from_utf8_lossy(&answer).lines().map(mark).collect::<Option<Vec<_>>>().context(act)
     }
 
+    /// The trees and subjects of the newest commits of a ref along first parents, newest first;
+    /// nothing if the ref does not exist.
+    pub fn first_parents(&self, name: &str, limit: usize) -> Result<Vec<(Oid, String)>> {
+        let act = format!("list the commits of {name}");
+        let most = format!("--max-count={limit}");
+        let options = ["rev-list", "--first-parent", &most, "--no-commit-header", "--format=%T %s"];
+        let asked = self.call(options).args(["--end-of-options", name, "--"]).ask(&act)?;
+        if !asked.success() {
+            return Ok(Vec::new());
+        }
+        let entry = |line: &str| {
+            let (tree, subject) = line.split_once(' ')?;
+            Some((Oid::parse(tree).ok()?, subject.to_owned()))
+        };
+        asked.stdout_text().lines().map(entry).collect::<Option<Vec<_>>>().context(act)
+    }
+
     /// The merge base of two commits; the message of git if they have none.
     pub fn merge_base(&self, one: &Oid, other: &Oid) -> Result<Result<Oid, String>> {
         let act = format!("find the merge base of {one} and {other}");

@@ -70,6 +70,22 @@ impl Git {
         Ok(read.map(|bytes| bytes.and_then(|bytes| String::from_utf8(bytes).ok())).collect())
     }
 
+    /// Which folders a tree has; a folder of a tree contains at least one file. Runs one process,
+    /// which reads only the folders on the way.
+    pub fn has_folders(&self, tree: &Oid, folders: &[&str]) -> Result<Vec<bool>> {
+        if folders.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names: Vec<String> = folders.iter().map(|folder| format!("{tree}:{folder}")).collect();
+        let asked: String = names.iter().map(|name| format!("{name}\0")).collect();
+        let answer =
+            self.call(["cat-file", "--batch-check", "-z"]).stdin(asked).run("look for folders")?;
+        let mut rest = answer.as_slice();
+        let found: Option<Vec<bool>> =
+            names.iter().map(|name| next_tree(&mut rest, name)).collect();
+        found.context("look for folders: unexpected output of git")
+    }
+
     /// Reads files of trees. For trees that were listed before, their object ids are known.
     fn read_paths(&self, files: &[(&str, &str)]) -> Result<Vec<Option<Vec<u8>>>> {
         let named = files.iter().map(|(tree, path)| match self.listed_file(tree, path) {
@@ -115,6 +131,19 @@ impl Git {
         let blobs: Option<Vec<_>> = names.iter().map(|name| next_blob(&mut rest, name)).collect();
         blobs.context("read objects: unexpected output of git")
     }
+}
+
+/// Parses one entry of `cat-file --batch-check`: whether it is a tree with entries.
+fn next_tree(rest: &mut &[u8], name: &str) -> Option<bool> {
+    if let Some(after) = rest.strip_prefix(format!("{name} missing\n").as_bytes()) {
+        *rest = after;
+        return Some(false);
+    }
+    let end = rest.iter().position(|byte| *byte == b'\n')?;
+    let (line, after) = (rest.get(..end)?, rest.get(end + 1..)?);
+    *rest = after;
+    let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
+    Some(matches!(words.as_slice(), [_, kind, size] if *kind == b"tree" && *size != b"0"))
 }
 
 /// Parses one entry of `cat-file --batch`: `<name> missing`, or `<id> <type> <size>`, the content

@@ -57,9 +57,18 @@ impl Git {
     /// For callers that ask often and usually have nothing to do. Also returns git's folder for
     /// this checkout (its HEAD and index).
     pub fn locate(start: &Path) -> Option<(Self, PathBuf)> {
-        let start = start.canonicalize().ok()?;
-        let root =
-            start.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
+        Self::locate_at(Self::roots_around(start).first()?)
+    }
+
+    /// The roots of all checkouts that contain `start`, innermost first.
+    pub fn roots_around(start: &Path) -> Vec<PathBuf> {
+        let Ok(start) = start.canonicalize() else { return Vec::new() };
+        let is_root = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+        start.ancestors().filter(is_root).map(Path::to_owned).collect()
+    }
+
+    /// The checkout with this root. Reads files only.
+    pub fn locate_at(root: &Path) -> Option<(Self, PathBuf)> {
         let link = root.join(".git");
         let admin = if link.is_dir() {
             link

@@ -288,7 +288,7 @@ pub fn bench(
     }
     if parts.contains(&Part::Hook) {
         tell("an edit check in a large repository");
-        bench.measures.push(edits::measure(&folder, length, environment, &ours, stop)?);
+        bench.measures.extend(edits::measures(&folder, length, environment, &ours, stop)?);
     }
     if parts.contains(&Part::Run) {
         let (measures, peak) = a_run(length, &folder, environment, &ours, stop, tell)?;
@@ -384,9 +384,11 @@ fn has_pytest(environment: &Environment, stop: &Stop) -> bool {
 /// Whose memory to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Memory {
-    OfItself,
+    Own,
+    /// For a program that runs for milliseconds.
+    ShortLived,
     /// Includes its process group.
-    OfGroup,
+    Group,
 }
 
 /// Runs a program to its end, and returns its peak memory. `None` if the system does not report it.
@@ -396,17 +398,21 @@ fn watched(
     memory: Memory,
     stop: &Stop,
 ) -> Result<(Output, Option<u64>)> {
-    const LOOK: Duration = Duration::from_millis(50);
+    let look = match memory {
+        Memory::Own | Memory::Group => Duration::from_millis(50),
+        Memory::ShortLived => Duration::from_micros(200),
+    };
     let (part, over) = (stop.part(), AtomicBool::new(false));
     thread::scope(|scope| {
         let watcher = scope.spawn(|| {
             let mut most = None;
             while !over.load(Ordering::SeqCst) {
-                most = most.max(match memory {
-                    Memory::OfItself => part.peak_memory_at_work(),
-                    Memory::OfGroup => part.memory_at_work(),
-                });
-                thread::sleep(LOOK);
+                most = match memory {
+                    // The system keeps the peak. Before the program is loaded it is that of ours.
+                    Memory::Own | Memory::ShortLived => part.peak_memory_at_work().or(most),
+                    Memory::Group => most.max(part.memory_at_work()),
+                };
+                thread::sleep(look);
             }
             most
         });

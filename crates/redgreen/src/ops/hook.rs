@@ -1,14 +1,16 @@
 //! `redgreen hook`: the answer to a coding agent before it edits, after it ran something, and when
 //! it stops. Without a session it says nothing, and starts no program to find out.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
-use redgreen_core::hook::{Action, Answer, Becomes, Edit, Event, Moment, shell_objection};
+use redgreen_core::hook::{
+    Action, Answer, Becomes, Edit, Event, Moment, WAY_OUT, shell_objection, together,
+};
 use redgreen_core::session::rules::{self, FileChange, New};
 use redgreen_core::session::{Session, Stage};
 use redgreen_core::syntax::SOURCE_BYTES_MAX;
-use redgreen_core::text::shell_word;
 use redgreen_core::verdict::{Decision, Reason};
 
 use super::session::store::{Found, Store, record_gone};
@@ -21,9 +23,6 @@ use crate::process::Stop;
 
 /// The maximum number of reasons at once.
 const TOLD_MAX: usize = 4;
-/// Every refusal names this alternative.
-const WAY_OUT: &str = "If a test contradicts the brief or cannot pass, say so instead of working \
-                       around it: redgreen session dispute \"<why>\" --test <id>";
 
 /// The answer to an event of a host. An error means that redgreen could not decide.
 pub fn answer(
@@ -32,26 +31,61 @@ pub fn answer(
     environment: &Environment,
     stop: &Stop,
 ) -> Result<Answer> {
-    let folder = event.cwd.as_deref().map_or(folder, Path::new);
-    let Some((git, own_dir)) = Git::locate(folder) else { return Ok(Answer::Allow(None)) };
-    let store = Store::at(&own_dir, environment)?;
-    let session = match store.read()? {
-        Found::Nothing => return Ok(Answer::Allow(None)),
-        Found::RecordGone if event.moment == Moment::Stop => {
-            return Ok(Answer::Allow(Some(format!("unproven: {}", record_gone()))));
-        }
-        Found::RecordGone => return Err(record_gone().into()),
-        Found::Session(session) => *session,
+    let cwd = event.cwd.as_deref().map_or_else(|| folder.to_owned(), |cwd| folder.join(cwd));
+    let mut answers = Vec::new();
+    for root in roots(event, folder, &cwd, environment) {
+        let Some((git, own_dir)) = Git::locate_at(&root) else { continue };
+        let store = Store::at(&own_dir, environment)?;
+        answers.push(match store.read(&git)? {
+            Found::Nothing => Answer::Allow(None),
+            Found::RecordGone if event.moment == Moment::Stop => {
+                Answer::Allow(Some(format!("unproven: {}", record_gone())))
+            }
+            Found::RecordGone => return Err(record_gone().into()),
+            Found::Session(session) => {
+                let place = Place { git: &git, environment, cwd: &cwd };
+                answer_in(&place, event, &store, &session, stop)?
+            }
+        });
+    }
+    Ok(together(&answers))
+}
+
+/// The checkouts that an event may be about. The working folder alone does not decide, because an
+/// agent chooses it: hosts name their project, and edits name their files. A repository inside
+/// another one does not hide it.
+fn roots(event: &Event, folder: &Path, cwd: &Path, environment: &Environment) -> BTreeSet<PathBuf> {
+    let mut places = vec![folder.to_owned(), cwd.to_owned()];
+    places.extend(environment.host_projects.iter().cloned());
+    places.extend(event.folders.iter().map(|open| folder.join(open)));
+    if let Action::Edit(edits) = &event.action {
+        places.extend(edits.iter().map(|edit| cwd.join(&edit.path)));
+    }
+    // A file that does not exist yet is in the checkout of its folder.
+    let existing = |place: PathBuf| {
+        let place = real(&place);
+        place.ancestors().find(|above| above.exists()).map(Path::to_owned)
     };
+    let places: BTreeSet<PathBuf> = places.into_iter().filter_map(existing).collect();
+    places.iter().flat_map(|place| Git::roots_around(place)).collect()
+}
+
+fn answer_in(
+    place: &Place<'_>,
+    event: &Event,
+    store: &Store,
+    session: &Session,
+    stop: &Stop,
+) -> Result<Answer> {
     match (event.moment, &event.action) {
-        (Moment::Before, Action::Edit(edits)) => before_edit(&git, &session, edits, folder),
+        (Moment::Before, Action::Edit(edits)) => before_edit(place, session, edits),
         (Moment::Before, Action::Shell(command)) => Ok(match shell_objection(command) {
             Some(why) => Answer::Deny(format!("redgreen: {why}. {WAY_OUT}")),
             None => Answer::Allow(None),
         }),
-        (Moment::After, Action::Shell(_) | Action::Edit(_)) => after(&git, &store, &session),
-        (Moment::Stop, _) => at_stop(&git.root, environment, stop),
-        (Moment::Begin, _) => Ok(Answer::Context(introduction(&session))),
+        (Moment::After, Action::Shell(_) | Action::Edit(_)) => after(place.git, store, session),
+        (Moment::Stop, _) => at_stop(&place.git.root, place.environment, stop),
+        (Moment::Begin, _) => Ok(Answer::Context(introduction(session))),
         (Moment::Before | Moment::After, Action::None) | (Moment::Other, _) => {
             Ok(Answer::Allow(None))
         }
@@ -70,30 +104,30 @@ pub fn introduction(session: &Session) -> String {
     )
 }
 
-fn before_edit(git: &Git, session: &Session, edits: &[Edit], folder: &Path) -> Result<Answer> {
+fn before_edit(place: &Place<'_>, session: &Session, edits: &[Edit]) -> Result<Answer> {
+    let git = place.git;
     let frameworks = rules::frameworks(&session.frameworks);
     let mut reasons = Vec::new();
     for edit in edits {
-        let path = match place(&git.root, folder, &edit.path) {
-            Place::Inside(path) => path,
-            Place::Git => {
+        let (full, target) = place.of(&edit.path);
+        let path = match target {
+            Target::Inside(path) => path,
+            Target::Of(owner) => {
                 return Ok(Answer::Deny(format!(
-                    "redgreen: {} belongs to git and is not part of the work",
+                    "redgreen: {} belongs to {owner} and is not part of the work",
                     edit.path
                 )));
             }
-            // The host decides about files outside the repository.
-            Place::Outside => continue,
+            Target::Home(path) if rules::is_hook_file(&path) => path,
+            // The host decides about other files outside the repository.
+            Target::Home(_) | Target::Outside => continue,
         };
-        if !rules::needs_old_text(&session.stage, &path, &frameworks) && !rules::needs_paths(&path)
-        {
+        let affected = rules::affected_folder(&path);
+        if !rules::needs_old_text(&session.stage, &path, &frameworks) && affected.is_none() {
             continue;
         }
-        let accepted = git
-            .read_file(&session.accepted, &path)?
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         // An edit applies to the current file. Its result is compared with the accepted one.
-        let now = crate::foreign::read(&git.root.join(&path), SOURCE_BYTES_MAX as u64)?;
+        let now = crate::foreign::read(&full, SOURCE_BYTES_MAX as u64)?;
         let now = now.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let becomes = edit.apply(now.as_deref());
         let new = match &becomes {
@@ -101,22 +135,22 @@ fn before_edit(git: &Git, session: &Session, edits: &[Edit], folder: &Path) -> R
             Becomes::Gone => New::Gone,
             Becomes::Unknown => New::Unknown,
         };
-        let files: Vec<String> = if rules::needs_paths(&path) {
-            git.tree_files(&session.accepted)?
-                .iter()
-                .filter_map(|file| Some(file.path.to_str()?.to_owned()))
-                .collect()
+        // Git often ignores hook files of hosts, and a human may have changed them in the session.
+        // So the current file counts.
+        let old = if rules::is_hook_file(&path) {
+            now.clone()
         } else {
-            Vec::new()
+            let accepted = git.read_file(&session.accepted, &path)?;
+            accepted.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         };
-        let known: Vec<&str> = files.iter().map(String::as_str).collect();
-        // Git often ignores hook files of hosts, so no tree contains them. The current file counts.
-        let old = accepted.as_deref().or(now.as_deref().filter(|_| rules::is_hook_file(&path)));
+        // Only a new file affects others.
+        let affected: Vec<&str> = affected.filter(|_| old.is_none()).into_iter().collect();
+        let has_files = git.has_folders(&session.accepted, &affected)?.contains(&true);
         reasons.extend(rules::objections(
             &session.stage,
-            FileChange { path: &path, old, new },
+            FileChange { path: &path, old: old.as_deref(), new },
             &frameworks,
-            &known,
+            has_files,
         ));
     }
     Ok(match told(&reasons) {
@@ -130,21 +164,12 @@ fn after(git: &Git, store: &Store, session: &Session) -> Result<Answer> {
     let tree = store.tree(git, &session.accepted)?;
     let reasons = session::objections(git, session, &tree)?;
     let Some(words) = told(&reasons) else { return Ok(Answer::Allow(None)) };
-    let mut files: Vec<&str> = reasons.iter().filter_map(|reason| reason.file.as_deref()).collect();
-    files.dedup();
-    let back: Vec<String> = files
-        .into_iter()
-        .map(|file| match git.read_file(&session.accepted, file) {
-            Ok(Some(_)) => {
-                format!("git restore --source={} -- {}", session.accepted, shell_word(file))
-            }
-            Ok(None) | Err(_) => format!("rm {}", shell_word(file)),
-        })
-        .collect();
+    let mut changed = git.diff(&session.accepted, &tree)?;
+    changed.retain(|file| reasons.iter().any(|why| why.file.as_deref() == Some(&file.path)));
+    let back = session::restore_command(git, &session.accepted, &changed).unwrap_or_default();
     Ok(Answer::Tell(format!(
-        "redgreen ({}): {words}\nRestore it: {}\n{WAY_OUT}",
+        "redgreen ({}): {words}\nRestore it: {back}\n{WAY_OUT}",
         session.phase(),
-        back.join(" && ")
     )))
 }
 
@@ -179,13 +204,13 @@ fn at_stop(root: &Path, environment: &Environment, stop: &Stop) -> Result<Answer
             Ok(Answer::Allow(Some(format!("redgreen: {phase} accepted. Next: {next}"))))
         }
         Decision::Undecided => Ok(Answer::Allow(Some(format!(
-            "redgreen: {phase} undecided, a human must review it: {words}"
+            "redgreen: unproven. {phase} undecided, a human must review it: {words}\n{WAY_OUT}"
         )))),
         Decision::Refused if session::block_stop(&project)? => {
             Ok(Answer::Continue(format!("redgreen: {phase} refused: {words}\n{WAY_OUT}")))
         }
         Decision::Refused => Ok(Answer::Allow(Some(format!(
-            "redgreen: unproven. {phase} was refused repeatedly, so the agent may stop: {words}"
+            "redgreen: unproven. {phase} was refused repeatedly, so the agent may stop: {words}\n{WAY_OUT}"
         )))),
     }
 }
@@ -205,17 +230,17 @@ fn told(reasons: &[Reason]) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// The pre-commit hook: staged files must not contain anything that the judge refuses without
+/// The pre-commit hook: files to be committed must not contain anything that the judge refuses without
 /// running tests.
 pub fn pre_commit(folder: &Path, environment: &Environment) -> Result<Option<Failure>> {
     let Some((git, own_dir)) = Git::locate(folder) else { return Ok(None) };
-    let session = match Store::at(&own_dir, environment)?.read()? {
+    let session = match Store::at(&own_dir, environment)?.read(&git)? {
         Found::Nothing => return Ok(None),
         Found::RecordGone => return Err(record_gone().into()),
         Found::Session(session) => *session,
     };
-    let index = git.index_tree()?;
-    // Accepted files that are not committed yet are not deletions: only staged changes count.
+    let index = git.committed_tree(environment.index_file.as_deref())?;
+    // Accepted files that are not committed yet are not deletions: only committed changes count.
     let staged = git.diff(&git.mark("HEAD")?.tree, &index)?;
     let is_staged = |reason: &Reason| {
         staged.iter().any(|changed| reason.file.as_deref() == Some(&changed.path))
@@ -225,26 +250,66 @@ pub fn pre_commit(folder: &Path, environment: &Environment) -> Result<Option<Fai
     if reasons.is_empty() {
         return Ok(None);
     }
-    let failure =
-        Failure::new(Code::No, format!("{}: the staged changes would be refused", session.phase()));
+    let failure = Failure::new(
+        Code::No,
+        format!("{}: the changes to be committed would be refused", session.phase()),
+    );
     let lines = told(&reasons).unwrap_or_default();
     let failure = lines.lines().fold(failure, Failure::evidence);
     Ok(Some(failure.next("git restore --staged <file>, or: redgreen session dispute \"<why>\"")))
 }
 
-enum Place {
+/// Where the agent of a session works.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    git: &'a Git,
+    environment: &'a Environment,
+    /// Relative paths of the host are below it.
+    cwd: &'a Path,
+}
+
+/// Where a path of a host leads.
+enum Target {
     /// Relative to the root, with `/`.
     Inside(String),
-    /// In git's own folder.
-    Git,
+    /// In a folder of git or of redgreen.
+    Of(&'static str),
+    /// Elsewhere in the user's home folder, relative to it.
+    Home(String),
     Outside,
 }
 
-/// Where a path of a host leads, with links in its folders resolved.
-fn place(root: &Path, folder: &Path, named: &str) -> Place {
-    let full = folder.join(named);
+impl Place<'_> {
+    /// A path of the host with its links resolved, and where it leads.
+    fn of(&self, named: &str) -> (PathBuf, Target) {
+        let Self { git, environment, cwd } = self;
+        let path = real(&cwd.join(named));
+        let below = |folder: &Path| {
+            let rest = path.strip_prefix(real(folder)).ok()?;
+            Some(rest.to_string_lossy().into_owned())
+        };
+        let own = [&environment.state, &environment.settings];
+        let target = if own.into_iter().flatten().any(|folder| below(folder).is_some()) {
+            Target::Of("redgreen")
+        } else if [&git.common_dir, &git.root.join(".git")]
+            .into_iter()
+            .any(|at| below(at).is_some())
+        {
+            // The folder of a worktree is elsewhere, and its `.git` is a file.
+            Target::Of("git")
+        } else if let Some(inside) = below(&git.root) {
+            Target::Inside(inside)
+        } else {
+            environment.home.as_deref().and_then(below).map_or(Target::Outside, Target::Home)
+        };
+        (path, target)
+    }
+}
+
+/// A path with the links in its folders resolved. It need not exist.
+fn real(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
-    for part in full.components() {
+    for part in path.components() {
         match part {
             Component::CurDir => {}
             Component::ParentDir => drop(plain.pop()),
@@ -253,16 +318,10 @@ fn place(root: &Path, folder: &Path, named: &str) -> Place {
     }
     // A missing path has an existing parent folder.
     let there = plain.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
-    let real = match there {
-        Some((above, real)) => {
-            plain.strip_prefix(above).map_or_else(|_| real.clone(), |rest| real.join(rest))
-        }
+    match there {
+        // Joined with nothing, a file would become a folder.
+        Some((above, real)) if above == plain => real,
+        Some((above, real)) => real.join(plain.strip_prefix(above).unwrap_or(&plain)),
         None => plain,
-    };
-    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-    match real.strip_prefix(&root).ok().map(|inside| inside.to_string_lossy().into_owned()) {
-        Some(inside) if inside == ".git" || inside.starts_with(".git/") => Place::Git,
-        Some(inside) => Place::Inside(inside),
-        None => Place::Outside,
     }
 }

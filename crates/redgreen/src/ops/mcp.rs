@@ -82,7 +82,12 @@ impl Server {
             checked
         })?;
         let verdict = checked.judgement.as_ref().map_or_else(
-            || "nothing changed since the last accepted verdict".to_owned(),
+            || match &checked.session.dispute {
+                Some(dispute) => {
+                    format!("a test is disputed, so nothing was judged: {}", dispute.why)
+                }
+                None => "nothing changed since the last accepted verdict".to_owned(),
+            },
             |judged| {
                 let decision = json!(judged.verdict).as_str().unwrap_or_default().to_owned();
                 let reasons: Vec<String> = judged
@@ -138,7 +143,7 @@ impl Server {
     fn report(&self) -> Result<String> {
         let project = self.project(&self.stop)?;
         let store = Store::of(&project.git, &project.environment)?;
-        store.session()?;
+        store.session(&project.git)?;
         let bytes = store
             .get(VERDICT)
             .ok_or_else(|| Failure::usage("nothing was judged yet in this session"))?;

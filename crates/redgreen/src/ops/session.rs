@@ -4,6 +4,7 @@
 
 pub mod store;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -13,6 +14,7 @@ use redgreen_core::framework::{self, FRAMEWORKS};
 use redgreen_core::names::{Oid, RunId};
 use redgreen_core::note::{Plain, PlainTest};
 use redgreen_core::phase::{JudgedPhase, Phase};
+use redgreen_core::session::ledger;
 use redgreen_core::session::rules::{self, FileChange, New};
 use redgreen_core::session::{
     Dispute, Ruled, Session, Stage, Standing, Step, Touched, claim, cut, otherwise,
@@ -26,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use super::judge::{self, Judgement};
 use crate::engine::{Project, now};
 use crate::failure::{Code, Failure};
-use crate::git::Git;
+use crate::git::{Changed, Git};
 use crate::journal;
 use crate::{runner, trial};
 use store::{Found, Held, Store};
@@ -130,8 +132,11 @@ pub enum Resolution {
 pub fn start(project: &Project, brief: &str) -> Result<Status> {
     let store = Store::of(&project.git, &project.environment)?;
     let held = store.hold()?;
-    match store.read()? {
+    match store.record()? {
         Found::Nothing => {}
+        // Killed before it kept the first tree: the session did not start.
+        Found::Session(session)
+            if session.steps.is_empty() && project.git.resolve(store::REF)?.is_none() => {}
         Found::Session(session) => {
             return Err(Failure::usage(format!(
                 "session {} is already open in this checkout",
@@ -153,21 +158,21 @@ pub fn start(project: &Project, brief: &str) -> Result<Status> {
     let at = now();
     let mut session = Session::begin(journal::new_id(at)?, brief, tree, frameworks);
     store.write(&held, &mut session)?;
-    store.keep(git, &session.accepted, &format!("session {} started", session.id), at)?;
+    store.keep(git, &session.accepted, &ledger::started(&session), at)?;
     status_of(project, &store, &session)
 }
 
 pub fn status(project: &Project) -> Result<Status> {
     let store = Store::of(&project.git, &project.environment)?;
-    status_of(project, &store, &store.session()?)
+    status_of(project, &store, &store.session(&project.git)?)
 }
 
 /// The session of the checkout, locked for changes. Writes nothing if there is none.
 fn opened(project: &Project) -> Result<(Store, Held, Session)> {
     let store = Store::of(&project.git, &project.environment)?;
-    store.session()?;
+    store.record()?.session()?;
     let held = store.hold()?;
-    let session = store.session()?;
+    let session = store.session(&project.git)?;
     Ok((store, held, session))
 }
 
@@ -212,15 +217,11 @@ pub fn objections(git: &Git, session: &Session, tree: &Oid) -> Result<Vec<Reason
     let frameworks = rules::frameworks(&session.frameworks);
     let looked_at: Vec<&str> = changed.iter().map(|changed| changed.path.as_str()).collect();
     let texts = both_texts(git, &session.accepted, tree, &looked_at)?;
-    let files = if looked_at.iter().any(|path| rules::needs_paths(path)) {
-        git.tree_files(&session.accepted)?
-            .iter()
-            .filter_map(|file| Some(file.path.to_str()?.to_owned()))
-            .collect()
-    } else {
-        Vec::new()
-    };
-    let known: Vec<&str> = files.iter().map(String::as_str).collect();
+    let affected: BTreeSet<&str> =
+        looked_at.iter().filter_map(|path| rules::affected_folder(path)).collect();
+    let affected: Vec<&str> = affected.into_iter().collect();
+    let there = git.has_folders(&session.accepted, &affected)?;
+    let folders: BTreeMap<&str, bool> = affected.into_iter().zip(there).collect();
     let mut all = Vec::new();
     for (changed, (old, new)) in changed.iter().zip(&texts) {
         let is_there = changed.new_mode != 0;
@@ -237,7 +238,8 @@ pub fn objections(git: &Git, session: &Session, tree: &Oid) -> Result<Vec<Reason
             &session.stage,
             FileChange { path: &changed.path, old, new },
             &frameworks,
-            &known,
+            rules::affected_folder(&changed.path)
+                .is_some_and(|folder| folders.get(folder) == Some(&true)),
         ));
     }
     Ok(all)
@@ -295,7 +297,7 @@ pub fn check(project: &Project, ask: Ask<'_>) -> Result<Checked> {
             judged.reasons.iter().map(|told| told.reason.code.as_str().to_owned()).collect();
         let at = now();
         if judged.verdict == Decision::Accepted {
-            store.keep(git, &tree, &format!("{} accepted", judged.phase), at)?;
+            store.keep(git, &tree, &ledger::accepted(judged.phase), at)?;
         }
         let ruled = Ruled { phase: judged.phase, decision: judged.verdict, codes, tree };
         session.apply(ruled, &judged.asked_for(), at);
@@ -468,11 +470,33 @@ pub fn undo(project: &Project) -> Result<Undone> {
 /// The state of a session after going back, and how to restore the files.
 fn back_at(project: &Project, store: &Store, session: &Session, step: &Step) -> Result<Undone> {
     let status = status_of(project, store, session)?;
-    let words: Vec<String> =
-        status.changed.iter().map(|path| shell_word(path).into_owned()).collect();
-    let files = (!words.is_empty())
-        .then(|| format!("git restore --source={} -- {}", session.accepted, words.join(" ")));
+    let tree = store.tree(&project.git, &session.accepted)?;
+    let changed = project.git.diff(&session.accepted, &tree)?;
+    let files = restore_command(&project.git, &session.accepted, &changed);
     Ok(Undone { version: 1, phase: step.phase, files, session: status })
+}
+
+/// The command that makes changed files as in the accepted tree. It means the same in every folder.
+pub fn restore_command(git: &Git, accepted: &Oid, changed: &[Changed]) -> Option<String> {
+    let (old, new): (Vec<&Changed>, Vec<&Changed>) =
+        changed.iter().partition(|changed| changed.old_mode != 0);
+    let words = |files: &[&Changed], folder: &Path| -> String {
+        let word = |file: &&Changed| {
+            format!(" {}", shell_word(&folder.join(&file.path).to_string_lossy()))
+        };
+        files.iter().map(word).collect()
+    };
+    let root = git.root.to_string_lossy();
+    let restore = format!(
+        "git -C {} --literal-pathspecs restore --source={accepted} --{}",
+        shell_word(&root),
+        words(&old, Path::new(""))
+    );
+    let remove = format!("rm{}", words(&new, &git.root));
+    let parts = [(restore, old.is_empty()), (remove, new.is_empty())];
+    let parts: Vec<String> =
+        parts.into_iter().filter(|(_, is_empty)| !is_empty).map(|(part, _)| part).collect();
+    (!parts.is_empty()).then(|| parts.join(" && "))
 }
 
 /// Reports that a test is wrong or impossible to pass: nothing is judged until a human decides.
@@ -515,8 +539,8 @@ pub fn resolve(project: &Project, resolution: Resolution) -> Result<Undone> {
 pub fn end(project: &Project) -> Result<Ended> {
     let git = &project.git;
     let store = Store::of(git, &project.environment)?;
-    // An unreadable session ends too, because that is what its error suggests.
-    let found = store.read().unwrap_or(Found::RecordGone);
+    // A session that cannot be read or trusted ends too, because that is what its error suggests.
+    let found = store.read(git).unwrap_or(Found::RecordGone);
     if matches!(found, Found::Nothing) {
         return Err(Failure::usage("no session is open in this checkout")
             .next("redgreen session start")

@@ -15,10 +15,10 @@ fn held(
     path: &str,
     old: Option<&str>,
     new: New<'_>,
-    known: &[&str],
+    has_files: bool,
 ) -> Vec<&'static str> {
     let frameworks = [&pytest::FRAMEWORK, &cargo::FRAMEWORK];
-    let reasons = objections(stage, FileChange { path, old, new }, &frameworks, known);
+    let reasons = objections(stage, FileChange { path, old, new }, &frameworks, has_files);
     reasons.iter().map(|reason| reason.code.as_str()).collect()
 }
 
@@ -51,7 +51,26 @@ fn green_freezes_tests_and_configuration() {
         ("README.md", Some("a"), New::Text("b"), &[]),
         ("test-list.md", Some("- [ ] a"), New::Text("- [x] a"), &[]),
     ] {
-        assert_eq!(held(&owed(), path, old, new, &["test_calc.py"]), expected, "{path} {new:?}");
+        assert_eq!(held(&owed(), path, old, new, true), expected, "{path} {new:?}");
+    }
+}
+
+#[test]
+fn a_new_file_that_runners_load_affects_the_files_of_its_folder() {
+    let config = ["green.config_changed"];
+    for (path, folder, has_files, expected) in [
+        ("conftest.py", Some(""), true, &config[..]),
+        ("conftest.py", Some(""), false, &[]),
+        ("tests/unit/conftest.py", Some("tests/unit"), true, &config),
+        ("tests/unit/conftest.py", Some("tests/unit"), false, &[]),
+        ("src/__mocks__/fs.js", Some("src/__mocks__"), true, &config),
+        ("src/__mocks__/fs.js", Some("src/__mocks__"), false, &[]),
+        ("src/my_conftest.py", None, true, &[]),
+        ("src/a.py", None, true, &[]),
+    ] {
+        assert_eq!(affected_folder(path), folder, "{path}");
+        let found = held(&owed(), path, None, New::Text("import os\nos.umask(0)\n"), has_files);
+        assert_eq!(found, expected, "{path} {has_files}");
     }
 }
 
@@ -67,7 +86,7 @@ fn before_red_only_the_configuration_is_frozen() {
             &["refactor.config_changed"],
         ),
     ] {
-        assert_eq!(held(&Stage::Open, path, old, new, &[]), expected, "{path}");
+        assert_eq!(held(&Stage::Open, path, old, new, false), expected, "{path}");
     }
 }
 
@@ -77,9 +96,9 @@ fn freezes_tests_next_to_the_code_but_not_the_code() {
     let old = format!("pub fn add(_: u8, _: u8) -> u8 {{ 0 }}\n{tests}");
     let code = old.replace("{ 0 }", "{ 3 }");
     let weaker = old.replace(", 3)", ", 0)");
-    assert!(held(&owed(), "src/lib.rs", Some(&old), New::Text(&code), &[]).is_empty());
+    assert!(held(&owed(), "src/lib.rs", Some(&old), New::Text(&code), false).is_empty());
     assert_eq!(
-        held(&owed(), "src/lib.rs", Some(&old), New::Text(&weaker), &[]),
+        held(&owed(), "src/lib.rs", Some(&old), New::Text(&weaker), false),
         ["green.tests_changed"]
     );
 }
@@ -88,19 +107,85 @@ fn freezes_tests_next_to_the_code_but_not_the_code() {
 fn an_objection_names_the_test() {
     let weaker = TEST.replace("== 3", "!= 9");
     let changed = FileChange { path: "test_calc.py", old: Some(TEST), new: New::Text(&weaker) };
-    let reasons = objections(&owed(), changed, &[&pytest::FRAMEWORK], &[]);
+    let reasons = objections(&owed(), changed, &[&pytest::FRAMEWORK], false);
     assert_eq!(reasons[0].sentence, "test_calc.py was changed: test_adds changed");
 }
 
 #[test]
 fn settings_must_keep_calling_redgreen() {
-    let old = "{\"hooks\": {\"Stop\": [{\"command\": \"redgreen hook claude\"}]}}";
-    for (new, free) in [("{}", false), (old, true), (&format!("{old}\n"), true)] {
-        let found = held(&Stage::Open, ".claude/settings.json", Some(old), New::Text(new), &[]);
-        assert_eq!(found.is_empty(), free, "{new}");
+    let claude = ".claude/settings.json";
+    let call = r#"{"type":"command","command":"redgreen hook claude","timeout":30}"#;
+    let with = |more: &str| {
+        format!(
+            r#"{{"model":"opus",{more}"hooks":{{"Stop":[{{"hooks":[{call}]}}],"Other":[{{"hooks":[{{"command":"lint"}}]}}]}}}}"#
+        )
+    };
+    let old = with("");
+    let js = "// calls redgreen\n";
+    let toml = "model = \"x\"\n[features]\nhooks = true\n";
+    for (path, old, new, free) in [
+        (claude, Some(old.as_str()), old.clone(), true),
+        (claude, Some(&old), format!("{old}\n"), true),
+        (claude, Some(&old), old.replace("opus", "sonnet"), true),
+        (claude, Some(&old), old.replace("lint", "format"), true),
+        (claude, Some(&old), old.replace(call, &format!("{call},{{\"command\":\"x\"}}")), true),
+        (claude, Some(&old), with("\"permissions\":{\"allow\":[\"Bash(ls)\"]},"), true),
+        (claude, Some(&old), "{}".to_owned(), false),
+        (claude, Some(&old), old.replace(call, "{\"command\":\"true\"}"), false),
+        (claude, Some(&old), old.replace("30", "1"), false),
+        (claude, Some(&old), old.replace("\"Stop\"", "\"SessionEnd\""), false),
+        (
+            claude,
+            Some(&old),
+            old.replace("{\"hooks\":[{\"type", "{\"matcher\":\"x\",\"hooks\":[{\"type"),
+            false,
+        ),
+        (claude, Some(&old), with("\"disableAllHooks\":true,"), false),
+        (
+            claude,
+            Some(&old),
+            "{\"a\":\"redgreen redgreen redgreen hook redgreen\"}".to_owned(),
+            false,
+        ),
+        (claude, Some(&old), "{".to_owned(), false),
+        (claude, Some("// mine\n{}"), "{}".to_owned(), false),
+        (claude, None, "{}".to_owned(), true),
+        (claude, None, "{\"model\":\"opus\"}".to_owned(), true),
+        (claude, None, with(""), true),
+        (".claude/settings.local.json", None, "{\"disableAllHooks\": true}".to_owned(), false),
+        ("pkg/.claude/settings.local.json", None, "{\"disableAllHooks\": true}".to_owned(), false),
+        ("my.claude/settings.json", None, "{\"disableAllHooks\": true}".to_owned(), true),
+        (
+            ".gemini/settings.json",
+            Some("{}"),
+            "{\"hooks\":{\"disabled\":[\"redgreen\"]}}".to_owned(),
+            false,
+        ),
+        (
+            ".gemini/settings.json",
+            Some("{}"),
+            "{\"hooksConfig\":{\"enabled\":false}}".to_owned(),
+            false,
+        ),
+        (
+            ".gemini/settings.json",
+            Some("{}"),
+            "{\"tools\":{\"enableHooks\":false}}".to_owned(),
+            false,
+        ),
+        (".codex/config.toml", Some(toml), toml.replace("\"x\"", "\"y\""), true),
+        (".codex/config.toml", Some(toml), toml.replace("true", "false"), false),
+        (".codex/config.toml", Some(toml), "[".to_owned(), false),
+        (".opencode/plugin/redgreen.js", Some(js), js.to_owned(), true),
+        (".opencode/plugin/redgreen.js", Some(js), format!("{js}process.exit()"), false),
+        (".opencode/plugin/redgreen.js", None, js.to_owned(), true),
+    ] {
+        let found = held(&Stage::Open, path, old, New::Text(&new), false);
+        assert_eq!(found.is_empty(), free, "{path}: {new}");
     }
-    assert!(!held(&Stage::Open, ".claude/settings.json", Some(old), New::Gone, &[]).is_empty());
-    assert!(held(&Stage::Open, ".claude/settings.json", None, New::Text("{}"), &[]).is_empty());
+    for new in [New::Gone, New::Unknown] {
+        assert!(!held(&Stage::Open, claude, Some(&old), new, false).is_empty(), "{new:?}");
+    }
 }
 
 #[test]

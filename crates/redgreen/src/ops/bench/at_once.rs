@@ -50,7 +50,7 @@ pub(super) fn measures(
     };
     tell("one run alone");
     let begun = Instant::now();
-    let (output, _) = watched(&run(0), LIMITS, Memory::OfItself, stop)?;
+    let (output, _) = watched(&run(0), LIMITS, Memory::Own, stop)?;
     let alone = begun.elapsed();
     ensure!(
         is_finished(&output.exit),
@@ -65,7 +65,7 @@ pub(super) fn measures(
         let started: Vec<_> = (1..=runs)
             .map(|number| {
                 let program = run(number);
-                scope.spawn(move || watched(&program, LIMITS, Memory::OfItself, stop))
+                scope.spawn(move || watched(&program, LIMITS, Memory::Own, stop))
             })
             .collect();
         started

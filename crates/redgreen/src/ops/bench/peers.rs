@@ -117,7 +117,7 @@ pub(super) fn measures(
             write(&task.root, &files.map(|(path, text)| (path.to_owned(), text.to_owned())))?;
             server.take();
             let (output, peak) =
-                watched(&program(peer, &task, &root)?, LIMITS, Memory::OfGroup, stop)?;
+                watched(&program(peer, &task, &root)?, LIMITS, Memory::Group, stop)?;
             let code =
                 fs::read_to_string(task.root.join("calc.py")).context("read what a peer left")?;
             if code != RIGHT {

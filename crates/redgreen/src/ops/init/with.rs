@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use redgreen_core::hook::Host;
 use redgreen_core::install::{self, added, removed};
+use redgreen_core::text::shell_word;
 use serde::Serialize;
 
-use super::EXECUTABLE;
+use super::{EXECUTABLE, PRE_PUSH};
 use crate::engine::Project;
 use crate::failure::Failure;
 use crate::foreign;
@@ -69,7 +70,9 @@ fn settings(root: &Path, host: Host, way: Way) -> Result<Vec<Edit>> {
             (Way::Out, None) => Ok(None),
         };
         let new = new.map_err(|why| {
-            Failure::usage(why).next(format!("redgreen init --with {} --print", host.as_str()))
+            let path = shell_word(part.path);
+            Failure::usage(why)
+                .next(format!("review {path}, then: redgreen init --with {}", host.as_str()))
         })?;
         edits.push(edit(part.path.to_owned(), old, new, None));
     }
@@ -103,6 +106,9 @@ fn read(path: &Path) -> Result<Option<String>> {
     Ok(Some(text.ok_or_else(unreadable)?))
 }
 
+/// The first lines of a hook of ours.
+const HOOK_HEAD: &str = include_str!("../git-hook.sh");
+
 /// Git hooks: staged files, in milliseconds; pushed commits, with their tests.
 const HOOKS: &[(&str, &str)] = &[
     ("pre-commit", concat!(include_str!("../git-hook.sh"), include_str!("../pre-commit.sh"))),
@@ -119,15 +125,25 @@ fn hooks(project: &Project, way: Way) -> Result<Vec<Edit>> {
         let is_ours = old.as_deref().is_some_and(|text| text == *script);
         let shown = path.display().to_string();
         match way {
-            Way::In if !is_ours => {
-                let chained = old.is_some().then_some(kept);
+            // The hook of `init --hook pre-push` does the same: it would only run twice.
+            Way::In if is_ours || old.as_deref() == Some(PRE_PUSH) => {}
+            Way::In if old.is_some() && before.is_some() => {
+                return Err(Failure::usage(format!("{} exists already", kept.display()))
+                    .evidence(format!("{shown} would be kept there"))
+                    .next(format!("mv {0} {0}.old", shell_word(&kept.to_string_lossy())))
+                    .into());
+            }
+            Way::In => {
+                // One of another version would run as well, if it was kept.
+                let is_older = old.as_deref().is_some_and(|text| text.starts_with(HOOK_HEAD));
+                let chained = (old.is_some() && !is_older).then_some(kept);
                 edits.push(edit(shown, old, Some((*script).to_owned()), chained));
             }
             Way::Out if is_ours => {
                 let chained = before.is_some().then_some(kept);
                 edits.push(edit(shown, old, before, chained));
             }
-            Way::In | Way::Out => {}
+            Way::Out => {}
         }
     }
     Ok(edits)

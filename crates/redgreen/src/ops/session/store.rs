@@ -1,6 +1,6 @@
-//! The storage of a checkout's session: in the user's state folder. An agent in the repository does
-//! not reach it there, and a cloned repository cannot contain a session. A ref of the checkout
-//! keeps the accepted trees, and shows that there was a session if its record is missing.
+//! The storage of a checkout's session: in the user's state folder, so that a cloned repository
+//! cannot contain a session. A ref of the checkout keeps the accepted trees. It shows that there was
+//! a session if its record is missing, and which trees were accepted if its record is changed.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use redgreen_core::names::Oid;
+use redgreen_core::session::ledger::{self, Entry};
 use redgreen_core::session::{BYTES_MAX, Session};
 use sha2::{Digest, Sha256};
 
@@ -24,6 +25,8 @@ const RECORD: &str = "session.json";
 const LOCK: &str = "lock";
 /// Keeps the accepted trees. Git has one such ref for each checkout.
 pub const REF: &str = "refs/worktree/redgreen/session";
+const REVIEW: &str =
+    "review git log -p refs/worktree/redgreen/session, then run: redgreen session end";
 
 /// The storage of a checkout's session, whether or not there is one.
 #[derive(Debug)]
@@ -41,6 +44,18 @@ pub enum Found {
     Session(Box<Session>),
     /// There is a ref but no record: somebody removed it.
     RecordGone,
+}
+
+impl Found {
+    pub fn session(self) -> Result<Session> {
+        match self {
+            Self::Session(session) => Ok(*session),
+            Self::Nothing => Err(Failure::usage("no session is open in this checkout")
+                .next("redgreen session start \"<brief>\"")
+                .into()),
+            Self::RecordGone => Err(record_gone().into()),
+        }
+    }
 }
 
 /// Locks the session while it exists.
@@ -66,7 +81,31 @@ impl Store {
         Ok(Self { folder: state.join(FOLDER).join(name), own_dir: own_dir.to_owned(), effects })
     }
 
-    pub fn read(&self) -> Result<Found> {
+    /// The session, if its record matches the commits that keep its accepted trees.
+    pub fn read(&self, git: &Git) -> Result<Found> {
+        let found = self.record()?;
+        if let Found::Session(session) = &found {
+            let kept = git.first_parents(REF, ledger::ENTRIES_MAX)?;
+            let entry = |(tree, subject)| Entry { tree, subject };
+            let kept: Vec<Entry> = kept.into_iter().map(entry).collect();
+            if let Some(why) = ledger::mismatch(session, &kept) {
+                return Err(self.forged(&why).into());
+            }
+        }
+        Ok(found)
+    }
+
+    fn forged(&self, why: &str) -> Failure {
+        let what = "the record of this checkout's session does not match its commits, so its state \
+                    is unproven";
+        Failure::environment(what)
+            .evidence(self.folder.join(RECORD).display().to_string())
+            .evidence(format!("{REF}: {why}"))
+            .next(REVIEW)
+    }
+
+    /// The record as it is. Its folder is writable for every program of the user.
+    pub fn record(&self) -> Result<Found> {
         let path = self.folder.join(RECORD);
         match foreign::read(&path, BYTES_MAX).with_context(|| format!("read {}", path.display()))? {
             Some(bytes) => match Session::parse(&bytes) {
@@ -84,14 +123,8 @@ impl Store {
     }
 
     /// The session, or an error if there is none.
-    pub fn session(&self) -> Result<Session> {
-        match self.read()? {
-            Found::Session(session) => Ok(*session),
-            Found::Nothing => Err(Failure::usage("no session is open in this checkout")
-                .next("redgreen session start \"<brief>\"")
-                .into()),
-            Found::RecordGone => Err(record_gone().into()),
-        }
+    pub fn session(&self, git: &Git) -> Result<Session> {
+        self.read(git)?.session()
     }
 
     /// Does not wait, because a check takes as long as the tests.
@@ -189,5 +222,5 @@ pub fn record_gone() -> Failure {
         "the record of this checkout's session is missing, so its state is unproven",
     )
     .evidence(format!("{REF} still contains the last accepted tree"))
-    .next("review git log -p refs/worktree/redgreen/session, then run: redgreen session end")
+    .next(REVIEW)
 }

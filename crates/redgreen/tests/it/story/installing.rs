@@ -45,6 +45,52 @@ fn settings_that_cannot_be_merged_stay_as_they_are() {
 }
 
 #[test]
+fn files_have_their_former_bytes_again() {
+    let story = Story::pytest();
+    story
+        .file(".claude/settings.json", "{ \"permissions\": { \"allow\": [\"Bash(ls)\"] } }\n")
+        .file(".cursor/hooks.json", "{ \"hooks\": {} }")
+        .file(".mcp.json", "{}\n")
+        .file(".codex/config.toml", "model = \"x\"");
+    let before = story.belongings();
+    for host in ["claude", "cursor", "codex"] {
+        story.redgreen(&format!("init --with {host}")).exits(0);
+        assert_ne!(story.belongings(), before, "{host}");
+        story.redgreen(&format!("init --with {host} --remove")).exits(0);
+        assert_eq!(story.belongings(), before, "{host}");
+    }
+    story.file(".opencode/plugin/redgreen.js", "// mine\n");
+    story.file(".github/hooks/redgreen.json", "{}\n");
+    let before = story.belongings();
+    for host in ["opencode", "copilot"] {
+        story.redgreen(&format!("init --with {host}")).exits(2).says("did not write it");
+        story.redgreen(&format!("init --with {host} --remove")).exits(2).says("so it stays");
+        assert_eq!(story.belongings(), before, "{host}");
+    }
+}
+
+#[test]
+fn a_push_is_proven_once() {
+    let story = Story::pytest();
+    let hook = story.root.join(".git/hooks/pre-push");
+    story.redgreen("init --hook pre-push").exits(0);
+    let first = fs::read_to_string(&hook).unwrap();
+    story.redgreen("init --with git").exits(0);
+    assert_eq!(fs::read_to_string(&hook).unwrap(), first);
+    assert!(!hook.with_extension("before-redgreen").exists());
+    story.redgreen("init --with git --remove").exits(0);
+    assert_eq!(fs::read_to_string(&hook).unwrap(), first);
+    // What is kept from before is never replaced.
+    let commit = story.root.join(".git/hooks/pre-commit");
+    for (path, text) in [(&commit, "#!/bin/sh\n"), (&commit.with_extension("before-redgreen"), "x")]
+    {
+        fs::write(path, text).unwrap();
+    }
+    story.redgreen("init --with git").exits(2).says("exists already");
+    assert_eq!(fs::read_to_string(commit.with_extension("before-redgreen")).unwrap(), "x");
+}
+
+#[test]
 fn hooks_of_git_run_after_those_that_were_there() {
     let story = Story::pytest();
     let hooks = story.root.join(".git/hooks");

@@ -126,6 +126,9 @@ fn a_cycle_by_tools_alone() {
         &json!({ "why": "1 and 2 is 4", "test": "test_calc.Tests.test_adds" }),
     );
     story.redgreen("session status").exits(3).says("1 and 2 is 4");
+    let check = client.tool("check", &json!({}));
+    let words = check["content"][0]["text"].as_str().unwrap();
+    assert!(words.contains("disputed") && !words.contains("nothing changed"), "{words}");
     client.end();
 }
 

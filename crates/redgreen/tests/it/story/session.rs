@@ -1,5 +1,6 @@
 //! Sessions: somebody else edits the user's checkout, redgreen referees.
 
+mod cheats;
 mod killed;
 
 use std::fs;
@@ -227,6 +228,7 @@ fn a_stop_is_blocked_until_it_is_proven_or_nobody_gets_any_further() {
     }
     let said = story.asked("Stop", &Value::Null);
     assert!(said.contains("unproven") && !said.contains("\"block\""), "{said}");
+    assert!(said.contains("redgreen session dispute"), "{said}");
     story.redgreen("session status").exits(0).says("unproven");
     story.file("calc.py", CODE);
     let said = story.asked("Stop", &Value::Null);
@@ -249,6 +251,7 @@ fn a_disputed_test_waits_for_a_human() {
         .exits(3)
         .says("adds two numbers")
         .says("assert add(1, 2) == 3");
+    story.redgreen("session end").exits(2).says("redgreen session resolve keep|drop");
     story.redgreen("session resolve drop").exits(2).says("at a terminal");
     let (code, screen) = on_a_terminal(&story, "session resolve drop", &[("[yes/no] ", "yes\n")]);
     assert_eq!(code, Some(0), "{screen}");
@@ -262,7 +265,7 @@ fn steps_are_undone_and_files_stay() {
     let story = Story::new();
     story.in_green().file("calc.py", CODE);
     story.redgreen("session check").exits(0).says("GREEN accepted");
-    story.redgreen("session undo").exits(0).says("GREEN is undone").says("git restore --source=");
+    story.redgreen("session undo").exits(0).says("GREEN is undone").says("to restore them: rm ");
     assert!(story.root.join("calc.py").exists());
     story.redgreen("session check").exits(0).says("GREEN accepted");
     story.redgreen("session undo").exits(0);
