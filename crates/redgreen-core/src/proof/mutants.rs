@@ -7,12 +7,14 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use similar::{DiffOp, TextDiff};
 
-use super::{TestSeen, Without};
+use super::TestSeen;
 use crate::change::{ChangedPath, Class, Kind};
 use crate::experiment::{Experiment, Material, Observation, Question, Tree, do_nothing};
 use crate::framework::invoke::Selection;
-use crate::report::{Outcome, Report, Status};
+use crate::judge::reports::red_code;
+use crate::report::{Outcome, Report, Status, Test};
 use crate::syntax::{self, Item, ItemKind, Language, SOURCE_BYTES_MAX};
+use crate::verdict::Code;
 
 /// Changes with fewer unchanged lines between them are one place.
 const APART_MIN: usize = 3;
@@ -49,6 +51,9 @@ pub struct Mutant {
     /// The tests that must detect it. Empty if any test may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<String>,
+    /// Whether it is the old text of its place. Other places may need what is missing then.
+    #[serde(skip)]
+    pub is_reverted: bool,
     pub killed: Killed,
 }
 
@@ -58,7 +63,8 @@ pub enum Killed {
     /// Some of the tests that killed it. Empty if the run did not finish.
     By(Vec<String>),
     ByNone,
-    /// The code does not build or load with the mutant, which says nothing about tests.
+    /// The code does not build or load with the mutant, or tests end before they check anything
+    /// because something they need is missing. Either says nothing about tests.
     DoesNotBuild,
     NotTried,
 }
@@ -77,12 +83,16 @@ impl Mutant {
         self.asked.retain(|id| report.test(id).is_some_and(|test| !test.status.is_idle()));
         let passed = |id: &str| head.test(id).is_some_and(|test| test.status == Status::Passed);
         let failing =
-            report.tests.iter().filter(|test| test.status.is_failure() && passed(&test.id));
-        let by: Vec<String> = failing.map(|test| test.id.clone()).take(NOTICED_MAX).collect();
+            || report.tests.iter().filter(|test| test.status.is_failure() && passed(&test.id));
+        // An empty test fails too if the function that it calls is missing.
+        let counts = |test: &&Test| !self.is_reverted || red_code(test) == Code::RedAssertion;
+        let by: Vec<String> =
+            failing().filter(counts).map(|test| test.id.clone()).take(NOTICED_MAX).collect();
         let ran = report.tests.iter().any(|test| test.status == Status::Passed);
         self.killed = match report.outcome {
             _ if !by.is_empty() => Killed::By(by),
             Outcome::TimedOut => Killed::By(Vec::new()),
+            _ if failing().next().is_some() => Killed::DoesNotBuild,
             Outcome::Passed => Killed::ByNone,
             // Tests that failed before still fail.
             Outcome::Failed if ran && report.load_errors.is_empty() => Killed::ByNone,
@@ -243,7 +253,9 @@ fn as_before(
         return None;
     }
     let what = format!("the old {}", place(hunk));
-    Some(planned(at, what, (hunk.file.clone(), hunk.reverted(&old, &new)), selection))
+    let edit = (hunk.file.clone(), hunk.reverted(&old, &new));
+    let (mutant, experiment) = planned(at, what, edit, selection);
+    Some((Mutant { is_reverted: true, ..mutant }, experiment))
 }
 
 fn mutants(
@@ -287,18 +299,18 @@ fn planned(
         edits: vec![edit],
         ..Experiment::of_tests(Question::Mutant, Tree::Head, selection.clone(), &what)
     };
-    (Mutant { hunk: Some(at), what, asked: Vec::new(), killed: Killed::NotTried }, experiment)
+    let (asked, killed) = (Vec::new(), Killed::NotTried);
+    (Mutant { hunk: Some(at), what, asked, is_reverted: false, killed }, experiment)
 }
 
-/// Tests that passed or did not exist without the change, and killed nothing: do they fail when
+/// Tests that no assertion failed without the change, and that killed nothing: do they fail when
 /// everything they call does nothing?
 fn nothing(search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant, Experiment)> {
     let has_noticed = |id: &String| {
         so_far.iter().any(|mutant| matches!(&mutant.killed, Killed::By(by) if by.contains(id)))
     };
-    let is_open = |test: &&TestSeen| {
-        test.passes && !matches!(test.without, Without::Fails { .. }) && !has_noticed(&test.id)
-    };
+    let is_open =
+        |test: &&TestSeen| test.passes && !test.without.is_asserted() && !has_noticed(&test.id);
     let asked: Vec<String> =
         search.tests.iter().filter(is_open).map(|test| test.id.clone()).collect();
     if asked.is_empty() {
@@ -308,10 +320,8 @@ fn nothing(search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant, Experiment)> 
     experiments
         .map(|experiment| {
             let what = "code that does nothing".to_owned();
-            (
-                Mutant { hunk: None, what, asked: asked.clone(), killed: Killed::NotTried },
-                experiment,
-            )
+            let (asked, killed) = (asked.clone(), Killed::NotTried);
+            (Mutant { hunk: None, what, asked, is_reverted: false, killed }, experiment)
         })
         .collect()
 }
@@ -352,5 +362,51 @@ mod tests {
         assert_eq!(hunks[0].reverted("a\nb\nc\n", "a\nc\n"), "a\nb\nc\n");
         let hunks = hunks_of("x.rb", "a\nb\n", "a\n");
         assert_eq!((hunks[0].first, hunks[0].last), (1, 1), "there is no line after the last one");
+    }
+
+    fn report(outcome: Outcome, tests: &[(&str, Status, &str)]) -> Report {
+        let test = |(id, status, exception): &(&str, Status, &str)| Test {
+            exception: (!exception.is_empty()).then(|| (*exception).to_owned()),
+            ..Test::new(*id, *status)
+        };
+        Report { outcome, tests: tests.iter().map(test).collect(), ..Report::default() }
+    }
+
+    fn weighed(is_reverted: bool, report: Report) -> Killed {
+        let mut mutant = Mutant {
+            hunk: Some(0),
+            what: String::new(),
+            asked: Vec::new(),
+            is_reverted,
+            killed: Killed::NotTried,
+        };
+        let passed = |test: &str| Test::new(test, Status::Passed);
+        let head = Report { tests: ["a", "b"].map(passed).to_vec(), ..Report::default() };
+        let log = String::new();
+        mutant.weigh(&Observation::Ran { report: Box::new(report), log }, &head);
+        mutant.killed
+    }
+
+    #[test]
+    fn a_place_that_is_put_back_is_noticed_by_assertions_alone() {
+        let by = |id: &str| Killed::By(vec![id.to_owned()]);
+        let asserts = ("a", Status::Failed, "AssertionError");
+        for (test, reverted, mutated) in [
+            (asserts, by("a"), by("a")),
+            (("a", Status::Errored, "AttributeError"), Killed::DoesNotBuild, by("a")),
+            (("a", Status::Failed, "NameError"), Killed::DoesNotBuild, by("a")),
+            // A function that is missing is a TypeError in JavaScript.
+            (("a", Status::Errored, "TypeError"), Killed::DoesNotBuild, by("a")),
+            (("a", Status::Failed, "NotImplementedError"), Killed::DoesNotBuild, by("a")),
+            (("a", Status::Passed, ""), Killed::ByNone, Killed::ByNone),
+            // It failed with the change as well.
+            (("old", Status::Failed, ""), Killed::ByNone, Killed::ByNone),
+        ] {
+            let ran = || report(Outcome::Failed, &[test, ("b", Status::Passed, "")]);
+            assert_eq!(weighed(true, ran()), reverted, "{test:?}");
+            assert_eq!(weighed(false, ran()), mutated, "{test:?}");
+        }
+        let both = report(Outcome::Failed, &[asserts, ("b", Status::Errored, "NameError")]);
+        assert_eq!(weighed(true, both), by("a"), "the test that only errs noticed nothing");
     }
 }

@@ -23,6 +23,13 @@ pub enum Without {
     Passes,
 }
 
+impl Without {
+    /// Whether an assertion failed. Any other error may only show that something is missing.
+    pub fn is_asserted(&self) -> bool {
+        matches!(self, Self::Fails { code: Code::RedAssertion, .. })
+    }
+}
+
 /// The new and changed tests, in the order of the head's report. `between` is what they show with
 /// the code of the base; no such run is needed where the range has no tests.
 pub fn tests_seen(

@@ -1,6 +1,8 @@
 //! `redgreen verify` on ranges of every shape that people and forges make: what is proven, what is
 //! refuted, and what cannot be found out.
 
+mod evidence;
+
 use std::fs;
 
 use serde_json::Value;
