@@ -24,7 +24,7 @@ use crate::verdict::{Code, Decision, Made, Reason};
 pub use merge::{Shard, merge};
 pub use mutants::{Hunk, Killed, Mutant};
 pub use policy::Policy;
-pub use tests_seen::{Without, tests_seen, unseen};
+pub use tests_seen::{Without, is_asked_for, tests_seen, unseen};
 
 /// The maximum number of reasons of one kind. The rest is counted.
 const REASONS_MAX: usize = 12;

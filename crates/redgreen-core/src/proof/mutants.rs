@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use similar::{DiffOp, TextDiff};
 
-use super::TestSeen;
+use super::{Shard, TestSeen};
 use crate::change::{ChangedPath, Class, Kind};
 use crate::experiment::{Experiment, Material, Observation, Question, Tree, do_nothing};
 use crate::framework::invoke::Selection;
@@ -120,6 +120,8 @@ pub struct Search<'a> {
     pub is_asked_for: bool,
     /// The maximum number of mutants in total.
     pub limit: usize,
+    /// Plans only the experiments of this part.
+    pub shard: Option<Shard>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,22 +211,25 @@ pub fn plan(round: Round, search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant
             .iter()
             .any(|mutant| mutant.hunk == Some(at) && matches!(mutant.killed, Killed::By(_)))
     };
+    // The others would use up the room.
+    let is_own = |(at, _): &(usize, &Hunk)| search.shard.is_none_or(|shard| shard.has(*at));
+    let own = || search.hunks.iter().enumerate().filter(is_own);
     let mut planned: Vec<(Mutant, Experiment)> = Vec::new();
     match round {
         Round::Reverted if !search.is_asked_for => {}
         Round::Reverted => {
-            for (at, hunk) in search.hunks.iter().enumerate().take(room) {
+            for (at, hunk) in own().take(room) {
                 planned.extend(as_before(search, at, hunk, &selection));
             }
         }
         Round::Mutants => {
-            for (at, hunk) in search.hunks.iter().enumerate().filter(|(at, _)| open(*at)) {
+            for (at, hunk) in own().filter(|(at, _)| open(*at)) {
                 planned.extend(mutants(search, at, hunk, &selection));
             }
         }
         Round::AllTests if search.files.is_empty() => {}
         Round::AllTests => {
-            for (at, hunk) in search.hunks.iter().enumerate().filter(|(at, _)| open(*at)) {
+            for (at, hunk) in own().filter(|(at, _)| open(*at)) {
                 let unnoticed =
                     |mutant: &&Mutant| mutant.hunk == Some(at) && mutant.killed == Killed::ByNone;
                 let Some(what) = so_far.iter().find(unnoticed).map(|mutant| &mutant.what) else {
@@ -235,7 +240,10 @@ pub fn plan(round: Round, search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant
                 planned.extend(all.filter(|(mutant, _)| mutant.what == *what).take(1));
             }
         }
-        Round::Nothing => planned.extend(nothing(search, so_far)),
+        Round::Nothing if search.shard.is_none_or(Shard::is_first) => {
+            planned.extend(nothing(search, so_far));
+        }
+        Round::Nothing => {}
     }
     planned.truncate(if round == Round::Nothing { planned.len() } else { room });
     planned
@@ -334,6 +342,8 @@ fn place(hunk: &Hunk) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::change::Change;
+    use crate::phase::JudgedPhase;
 
     #[test]
     fn a_place_is_put_back_and_others_are_left() {
@@ -408,5 +418,58 @@ mod tests {
         }
         let both = report(Outcome::Failed, &[asserts, ("b", Status::Errored, "NameError")]);
         assert_eq!(weighed(true, both), by("a"), "the test that only errs noticed nothing");
+    }
+
+    #[test]
+    fn parts_plan_all_that_the_whole_does() {
+        let function = |at: usize, sign: &str| {
+            format!("def f{at}(n):\n    # {at}\n    # {at}\n    # {at}\n    return n {sign} {at}\n")
+        };
+        let text = |sign: &str| -> String { (0..9).map(|at| function(at, sign)).collect() };
+        let (old, new) = (text("+"), text("*"));
+        let (hunks, change, after) =
+            (hunks_of("x.py", &old, &new), Change::default(), Report::default());
+        assert_eq!(hunks.len(), 9);
+        let material = Material {
+            phase: JudgedPhase::Green,
+            change: &change,
+            after: &after,
+            targets: &[],
+            paths: &[],
+            packages: &[],
+            brief: "",
+            before: &|_| Some(old.clone()),
+            now: &|_| Some(new.clone()),
+        };
+        // All rounds, where reverting is noticed in the first places alone.
+        let all = |shard: Option<Shard>| {
+            let files = &["test_x.py".to_owned()];
+            let search = Search {
+                material: &material,
+                hunks: &hunks,
+                tests: &[],
+                files,
+                is_asked_for: true,
+                limit: 12,
+                shard,
+            };
+            let mut found: Vec<Mutant> = Vec::new();
+            for round in [Round::Reverted, Round::Mutants] {
+                for (mut mutant, _) in plan(round, &search, &found) {
+                    let is_seen = mutant.hunk < Some(7);
+                    mutant.killed = if is_seen { Killed::By(Vec::new()) } else { Killed::ByNone };
+                    found.push(mutant);
+                }
+            }
+            found.into_iter().map(|mutant| mutant.what).collect::<Vec<String>>()
+        };
+        let whole = all(None);
+        assert_eq!(whole.len(), 12, "{whole:?}");
+        for of in 1..=9 {
+            let parts: Vec<String> =
+                (1..=of).flat_map(|number| all(Some(Shard { number, of }))).collect();
+            let left: Vec<&String> = whole.iter().filter(|one| !parts.contains(one)).collect();
+            assert!(left.is_empty(), "{of} parts: {left:?}");
+        }
     }
 }

@@ -114,7 +114,7 @@ impl<'a> Trial<'a> {
         };
         conditions.expect(range.head_report);
         let helpers = Ahead::start(scope, self.annex(), &conditions, self.ground.stop.part());
-        let Range { is_asked_for, limit, .. } = range;
+        let Range { is_asked_for, limit, shard, .. } = range;
         let search = Search {
             material: &material,
             hunks: &hunks,
@@ -122,19 +122,14 @@ impl<'a> Trial<'a> {
             files: &files,
             is_asked_for,
             limit,
+            shard,
         };
         let end = Instant::now() + WALL_MIN.max(conditions.usual / WALL_SHARE);
         let mut found: Vec<Mutant> = Vec::new();
         for round in ROUNDS {
-            let is_own = |mutant: &Mutant| match (range.shard, mutant.hunk) {
-                (None, _) => true,
-                (Some(shard), Some(hunk)) => shard.has(hunk),
-                (Some(shard), None) => shard.is_first(),
-            };
-            let planned = mutants::plan(round, &search, &found)
-                .into_iter()
-                .filter(|(mutant, _)| is_own(mutant));
-            let (planned, experiments): (Vec<Mutant>, Vec<Experiment>) = planned.unzip();
+            let planned = mutants::plan(round, &search, &found);
+            let (planned, experiments): (Vec<Mutant>, Vec<Experiment>) =
+                planned.into_iter().unzip();
             let until = match round {
                 Round::Reverted | Round::Mutants => Some(end),
                 // Whether any test detects the change is decisive, so run at least one.

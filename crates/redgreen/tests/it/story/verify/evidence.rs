@@ -1,4 +1,5 @@
-//! What `redgreen verify` takes as evidence: each test on its own.
+//! What `redgreen verify` takes as evidence: each test on its own, and parts from
+//! several machines.
 
 use std::fs;
 
@@ -114,4 +115,27 @@ fn a_test_that_only_needs_what_is_new_is_refuted_in_other_languages() {
         let weaker = classes(&json).into_iter().filter(|class| class.ends_with("not-discriminate"));
         assert_eq!(weaker.count(), 1, "{tool}: {json:#}");
     }
+}
+
+/// Reverting alone shows that no test notices the second place, for its language has no mutants. No
+/// machine but the first has the steps of the judge.
+#[test]
+fn parts_of_a_proof_are_never_looser_than_the_whole() {
+    let story = project();
+    story.git("checkout -q main");
+    story.file("redgreen.toml", "backoff = 0.0\n\n[verify]\nevery-place = true\n");
+    story.file("zero.sql", "select 0;\n").commit("strict");
+    story.git("checkout -q -B topic main");
+    story.file("old.py", "def double(n):\n    return None if n is None else 2 * n\n");
+    let more = "== 4\n    assert double(None) is None";
+    story.file("tests/test_old.py", &OLD_TEST.replace("== 4", more));
+    story.file("zero.sql", "select 1;\n").commit("doubles nothing");
+    let whole = refuted(&story, "main..topic", "verify.no_test");
+    for part in ["1/2", "2/2"] {
+        let said = story.redgreen(&format!("verify main..topic --shard {part} --json"));
+        story.script(&format!("part-{}.json", &part[..1]), said.stdout.lines().last().unwrap());
+    }
+    let merged = story.redgreen("verify --merge @part-1.json @part-2.json --json").exits(1).json();
+    assert_eq!(merged["code"], whole["code"], "{merged:#}");
+    assert_eq!(merged["reasons"], whole["reasons"], "{merged:#}");
 }
