@@ -60,7 +60,7 @@ pub struct Mutant {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Killed {
-    /// Some of the tests that killed it. Empty if the run did not finish.
+    /// Some of the tests that killed it. Empty if no run with it finished.
     By(Vec<String>),
     ByNone,
     /// The code does not build or load with the mutant, or tests end before they check anything
@@ -77,17 +77,54 @@ impl Mutant {
     }
 
     /// Records the result of an experiment with the mutant, compared with the run of the head.
-    pub fn weigh(&mut self, observation: &Observation, head: &Report) {
-        let Some(report) = observation.report() else { return };
+    #[must_use]
+    pub fn weigh(&mut self, observation: &Observation, head: &Report) -> Weighed {
+        let Some(report) = observation.report() else { return Weighed::Decided };
+        // Code that does nothing has as much time as the whole suite.
+        let run = if self.hunk.is_some() { Run::First } else { Run::Patient };
+        self.weigh_run(run, report, head)
+    }
+
+    /// Records the result of a repeated run, which had more time. A mutant that does not finish is
+    /// killed if the unchanged code finished at the same time.
+    pub fn weigh_repeated(&mut self, control: &Observation, again: &Observation, head: &Report) {
+        let finished = control.report().is_some_and(|report| report.outcome != Outcome::TimedOut);
+        if let Some(report) = again.report().filter(|_| finished) {
+            self.weigh_run(Run::Patient, report, head);
+        }
+    }
+
+    fn weigh_run(&mut self, run: Run, report: &Report, head: &Report) -> Weighed {
         // A process that ended early did not run the others.
         self.asked.retain(|id| report.test(id).is_some_and(|test| !test.status.is_idle()));
         let passed = |id: &str| head.test(id).is_some_and(|test| test.status == Status::Passed);
         let failing =
             || report.tests.iter().filter(|test| test.status.is_failure() && passed(&test.id));
+        let is_cut = report.outcome == Outcome::TimedOut;
+        let is_told = |test: &&Test| match (run, test.status) {
+            (Run::Patient, _) | (Run::First, Status::Failed | Status::Errored) => true,
+            // The test that was running ended with the process.
+            (Run::First, Status::Crashed) => !is_cut,
+            (
+                Run::First,
+                Status::TimedOut
+                | Status::Passed
+                | Status::Xfailed
+                | Status::Todo
+                | Status::Skipped
+                | Status::NotRun
+                | Status::Flaky
+                | Status::Xpassed,
+            ) => false,
+        };
         // An empty test fails too if the function that it calls is missing.
         let counts = |test: &&Test| !self.is_reverted || red_code(test) == Code::RedAssertion;
-        let by: Vec<String> =
-            failing().filter(counts).map(|test| test.id.clone()).take(NOTICED_MAX).collect();
+        let by = failing().filter(is_told).filter(counts);
+        let by: Vec<String> = by.map(|test| test.id.clone()).take(NOTICED_MAX).collect();
+        let is_late = is_cut || failing().any(|test| !is_told(&test));
+        if by.is_empty() && is_late && run == Run::First {
+            return Weighed::OutOfTime;
+        }
         let ran = report.tests.iter().any(|test| test.status == Status::Passed);
         self.killed = match report.outcome {
             _ if !by.is_empty() => Killed::By(by),
@@ -104,7 +141,25 @@ impl Mutant {
             | Outcome::Crashed
             | Outcome::UsageError => Killed::DoesNotBuild,
         };
+        Weighed::Decided
     }
+}
+
+/// Whether a run of a mutant has a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weighed {
+    Decided,
+    /// The mutant may never end, or the machine may be busy: repeat it, beside the unchanged code.
+    OutOfTime,
+}
+
+/// The time limit of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Run {
+    /// Little more than usual.
+    First,
+    /// A multiple of what the unchanged code needed at the same time.
+    Patient,
 }
 
 /// The input of a search.
@@ -382,7 +437,8 @@ mod tests {
         Report { outcome, tests: tests.iter().map(test).collect(), ..Report::default() }
     }
 
-    fn weighed(is_reverted: bool, report: Report) -> Killed {
+    /// With the unchanged code and the mutant again, where the first run has no result.
+    fn weighed(is_reverted: bool, report: Report, more: Option<[Report; 2]>) -> Killed {
         let mut mutant = Mutant {
             hunk: Some(0),
             what: String::new(),
@@ -392,8 +448,14 @@ mod tests {
         };
         let passed = |test: &str| Test::new(test, Status::Passed);
         let head = Report { tests: ["a", "b"].map(passed).to_vec(), ..Report::default() };
-        let log = String::new();
-        mutant.weigh(&Observation::Ran { report: Box::new(report), log }, &head);
+        let ran = |report| Observation::Ran { report: Box::new(report), log: String::new() };
+        let weighed = mutant.weigh(&ran(report), &head);
+        if let Some([control, again]) = more {
+            assert_eq!(weighed, Weighed::OutOfTime);
+            mutant.weigh_repeated(&ran(control), &ran(again), &head);
+        } else {
+            assert_eq!(weighed, Weighed::Decided);
+        }
         mutant.killed
     }
 
@@ -413,11 +475,35 @@ mod tests {
             (("old", Status::Failed, ""), Killed::ByNone, Killed::ByNone),
         ] {
             let ran = || report(Outcome::Failed, &[test, ("b", Status::Passed, "")]);
-            assert_eq!(weighed(true, ran()), reverted, "{test:?}");
-            assert_eq!(weighed(false, ran()), mutated, "{test:?}");
+            assert_eq!(weighed(true, ran(), None), reverted, "{test:?}");
+            assert_eq!(weighed(false, ran(), None), mutated, "{test:?}");
         }
         let both = report(Outcome::Failed, &[asserts, ("b", Status::Errored, "NameError")]);
-        assert_eq!(weighed(true, both), by("a"), "the test that only errs noticed nothing");
+        assert_eq!(weighed(true, both, None), by("a"), "the test that only errs noticed nothing");
+    }
+
+    #[test]
+    fn a_mutant_that_does_not_finish_is_killed_where_the_unchanged_code_finishes() {
+        let late = || report(Outcome::TimedOut, &[]);
+        let fine = || report(Outcome::Passed, &[("a", Status::Passed, "")]);
+        let fails = || report(Outcome::Failed, &[("a", Status::Failed, "AssertionError")]);
+        let slow = || report(Outcome::Failed, &[("a", Status::TimedOut, "")]);
+        let cut = || report(Outcome::TimedOut, &[("a", Status::Crashed, "")]);
+        let by = || Killed::By(vec!["a".to_owned()]);
+        for (first, control, again, killed) in [
+            (late(), fine(), late(), Killed::By(Vec::new())),
+            (late(), fine(), fine(), Killed::ByNone),
+            (late(), fine(), fails(), by()),
+            (late(), late(), late(), Killed::NotTried),
+            (slow(), fine(), fine(), Killed::ByNone),
+            (slow(), fine(), slow(), by()),
+            (cut(), fine(), fine(), Killed::ByNone),
+        ] {
+            let what = format!("{first:?}");
+            assert_eq!(weighed(false, first, Some([control, again])), killed, "{what}");
+        }
+        let named = report(Outcome::TimedOut, &[("a", Status::Failed, "AssertionError")]);
+        assert_eq!(weighed(false, named, None), by(), "a test failed before the time ran out");
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! What `redgreen verify` takes as evidence: each test on its own, and parts from
-//! several machines.
+//! What `redgreen verify` takes as evidence: each test on its own, mutants that run out of time, and
+//! parts from several machines.
 
 use std::fs;
 
-use super::{OLD, OLD_TEST, classes, project, proven, refuted};
+use super::{OLD, OLD_TEST, classes, project, proven, refuted, verify};
 use crate::runner::is_installed;
 use crate::skip::skipped;
 use crate::story::Story;
@@ -138,4 +138,31 @@ fn parts_of_a_proof_are_never_looser_than_the_whole() {
     let merged = story.redgreen("verify --merge @part-1.json @part-2.json --json").exits(1).json();
     assert_eq!(merged["code"], whole["code"], "{merged:#}");
     assert_eq!(merged["reasons"], whole["reasons"], "{merged:#}");
+}
+
+/// The machine is busy in the first run of the mutant, which no test notices.
+#[test]
+fn a_mutant_that_runs_out_of_time_once_is_not_killed() {
+    let story = project();
+    story.git("checkout -q main");
+    let busy = "import os\nimport tempfile\nimport time\n\nif os.path.exists(\"age.py\"):\n    \
+                with open(\"age.py\") as file:\n        is_mutant = \"n <= 18\" in file.read()\n    \
+                mark = os.path.join(tempfile.gettempdir(), \"busy\")\n    \
+                if is_mutant and not os.path.exists(mark):\n        \
+                open(mark, \"w\").close()\n        time.sleep(600)\n";
+    story.file("redgreen.toml", "backoff = 0.0\n\n[verify]\nmutants = 1\n");
+    story.file("conftest.py", busy).commit("a busy machine");
+    story.git("checkout -q -B topic main");
+    let test = "from age import is_child\n\n\ndef test_ages():\n    assert is_child(3)\n    assert not is_child(40)\n";
+    story.file("age.py", "def is_child(n):\n    return n < 18\n");
+    story.file("tests/test_age.py", test).commit("ages");
+    let (_, json) = verify(&story, "main..topic");
+    let mutants = json["evidence"]["mutants"].as_array().unwrap();
+    let killed: Vec<String> = mutants
+        .iter()
+        .filter(|mutant| mutant["hunk"] == 0)
+        .map(|mutant| format!("{}: {}", mutant["what"], mutant["killed"]))
+        .collect();
+    assert_eq!(killed, ["\"age.py:2: `<` became `<=`\": \"by-none\""], "{json:#}");
+    assert_eq!(json["code"][0]["standing"], "no-test", "{json:#}");
 }
