@@ -58,8 +58,26 @@ macro_rules! session {
     };
 }
 
+/// The same feature, squashed into one commit.
+macro_rules! squash {
+    ($name:ident, $file:literal, $feature:literal) => {
+        #[test]
+        fn $name() {
+            super::squashed::is_judged_right($file, $feature);
+        }
+    };
+    ($name:ident, $file:literal, $feature:literal, ignored) => {
+        #[test]
+        #[ignore = "runs with scripts/test --all"]
+        fn $name() {
+            super::squashed::is_judged_right($file, $feature);
+        }
+    };
+}
+
 mod features;
 mod sessions;
+mod squashed;
 
 /// The list is made from the files; this writes it again when REDGREEN_TEST_WRITE is set.
 #[test]
@@ -106,6 +124,15 @@ fn list() -> String {
                 writeln!(
                     text,
                     "session! {{ session_{name}, {inside:?}, {:?}{ignored} }}",
+                    feature.name
+                )
+                .unwrap();
+            }
+            if squashed::is_played(&inside, number) {
+                let ignored = if squashed::is_usual(&inside, number) { "" } else { ", ignored" };
+                writeln!(
+                    text,
+                    "squash! {{ squashed_{name}, {inside:?}, {:?}{ignored} }}",
                     feature.name
                 )
                 .unwrap();
