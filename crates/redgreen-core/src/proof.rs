@@ -8,6 +8,7 @@
 //! [`Evidence`] is the observation, and [`conclude`] says what it proves. The only rules here are
 //! those of the policy.
 
+pub mod hints;
 mod merge;
 pub mod mutants;
 pub mod parts;

@@ -2,6 +2,7 @@
 //! refuted, and what cannot be found out.
 
 mod evidence;
+mod forged;
 
 use std::fs;
 
