@@ -2,19 +2,16 @@
 
 feature! { honest_go_golden_golden_recorded_in_green, "honest/go/golden", "golden-recorded-in-green" }
 session! { session_honest_go_golden_golden_recorded_in_green, "honest/go/golden", "golden-recorded-in-green", ignored }
-squash! { squashed_honest_go_golden_golden_recorded_in_green, "honest/go/golden", "golden-recorded-in-green", ignored }
 feature! { honest_go_golden_golden_read_first, "honest/go/golden", "golden-read-first" }
 feature! { honest_go_golden_embed, "honest/go/golden", "embed", ignored }
 feature! { honest_go_kit_undefined, "honest/go/kit", "undefined" }
 session! { session_honest_go_kit_undefined, "honest/go/kit", "undefined", ignored }
-squash! { squashed_honest_go_kit_undefined, "honest/go/kit", "undefined", ignored }
 feature! { honest_go_kit_panicking_stub, "honest/go/kit", "panicking-stub" }
 feature! { honest_go_kit_zero_stub, "honest/go/kit", "zero-stub", ignored }
 feature! { honest_go_kit_signature_grows, "honest/go/kit", "signature-grows", ignored }
 feature! { honest_go_kit_bugfix_panics, "honest/go/kit", "bugfix-panics", ignored }
 feature! { honest_go_packages_new_package, "honest/go/packages", "new-package" }
 session! { session_honest_go_packages_new_package, "honest/go/packages", "new-package", ignored }
-squash! { squashed_honest_go_packages_new_package, "honest/go/packages", "new-package", ignored }
 feature! { honest_go_packages_example_output, "honest/go/packages", "example-output" }
 feature! { honest_go_packages_fuzz_seeds, "honest/go/packages", "fuzz-seeds", ignored }
 feature! { honest_go_packages_testmain, "honest/go/packages", "testmain", ignored }
@@ -22,7 +19,6 @@ feature! { honest_go_packages_skip_short_and_extra, "honest/go/packages", "skip-
 feature! { honest_go_packages_refactor_moves, "honest/go/packages", "refactor-moves", ignored }
 feature! { honest_node_corners_commonjs, "honest/node/corners", "commonjs" }
 session! { session_honest_node_corners_commonjs, "honest/node/corners", "commonjs", ignored }
-squash! { squashed_honest_node_corners_commonjs, "honest/node/corners", "commonjs", ignored }
 feature! { honest_node_corners_title_from_variable, "honest/node/corners", "title-from-variable" }
 feature! { honest_node_corners_subtests_and_mock_timers, "honest/node/corners", "subtests-and-mock-timers", ignored }
 feature! { honest_node_corners_json_fixture, "honest/node/corners", "json-fixture", ignored }
@@ -32,7 +28,6 @@ feature! { honest_node_corners_environment, "honest/node/corners", "environment"
 feature! { honest_node_corners_files, "honest/node/corners", "files", ignored }
 feature! { honest_python_bare_change, "honest/python/bare", "change" }
 session! { session_honest_python_bare_change, "honest/python/bare", "change", ignored }
-squash! { squashed_honest_python_bare_change, "honest/python/bare", "change", ignored }
 feature! { honest_python_bare_refusal, "honest/python/bare", "refusal" }
 feature! { honest_python_corners_fixture_data_file, "honest/python/corners", "fixture-data-file" }
 session! { session_honest_python_corners_fixture_data_file, "honest/python/corners", "fixture-data-file", ignored }
@@ -55,7 +50,6 @@ squash! { squashed_honest_python_ledger_invoice_in_a_folder, "honest/python/ledg
 feature! { honest_python_ledger_status, "honest/python/ledger", "status" }
 feature! { honest_python_mocks_ring, "honest/python/mocks", "ring" }
 session! { session_honest_python_mocks_ring, "honest/python/mocks", "ring", ignored }
-squash! { squashed_honest_python_mocks_ring, "honest/python/mocks", "ring", ignored }
 feature! { honest_python_parcel_postage, "honest/python/parcel", "postage" }
 session! { session_honest_python_parcel_postage, "honest/python/parcel", "postage", ignored }
 squash! { squashed_honest_python_parcel_postage, "honest/python/parcel", "postage", ignored }
@@ -76,7 +70,6 @@ session! { session_honest_python_prepared_price, "honest/python/prepared", "pric
 squash! { squashed_honest_python_prepared_price, "honest/python/prepared", "price", ignored }
 feature! { honest_python_shop_equal_money, "honest/python/shop", "equal money" }
 session! { session_honest_python_shop_equal_money, "honest/python/shop", "equal money", ignored }
-squash! { squashed_honest_python_shop_equal_money, "honest/python/shop", "equal money", ignored }
 feature! { honest_python_shop_without_old_rounding, "honest/python/shop", "without old rounding" }
 feature! { honest_python_shop_basket, "honest/python/shop", "basket", ignored }
 feature! { honest_python_shop_discount, "honest/python/shop", "discount", ignored }
@@ -94,7 +87,6 @@ feature! { honest_python_state_kept_answers, "honest/python/state", "kept answer
 feature! { honest_python_state_rows_of_a_set, "honest/python/state", "rows of a set", ignored }
 feature! { honest_python_textkit_slug, "honest/python/textkit", "slug" }
 session! { session_honest_python_textkit_slug, "honest/python/textkit", "slug", ignored }
-squash! { squashed_honest_python_textkit_slug, "honest/python/textkit", "slug", ignored }
 feature! { honest_python_textkit_slug_of_other_alphabets, "honest/python/textkit", "slug of other alphabets" }
 feature! { honest_python_textkit_longest_words, "honest/python/textkit", "longest words", ignored }
 feature! { honest_python_textkit_known_words, "honest/python/textkit", "known words", ignored }
@@ -112,35 +104,29 @@ feature! { honest_python_textkit_vowels_beyond_ascii, "honest/python/textkit", "
 feature! { honest_python_textkit_whispering, "honest/python/textkit", "whispering", ignored }
 feature! { honest_python_waiting_slow, "honest/python/waiting", "slow" }
 session! { session_honest_python_waiting_slow, "honest/python/waiting", "slow", ignored }
-squash! { squashed_honest_python_waiting_slow, "honest/python/waiting", "slow", ignored }
 feature! { honest_python_waiting_slow_beside_stub, "honest/python/waiting", "slow-beside-stub" }
 feature! { honest_python_waiting_golden_first, "honest/python/waiting", "golden-first", ignored }
 feature! { honest_python_waiting_golden_first_stub, "honest/python/waiting", "golden-first-stub", ignored }
 feature! { honest_rust_clock_noon, "honest/rust/clock", "noon" }
 session! { session_honest_rust_clock_noon, "honest/rust/clock", "noon", ignored }
-squash! { squashed_honest_rust_clock_noon, "honest/rust/clock", "noon", ignored }
 feature! { honest_rust_clock_greeting, "honest/rust/clock", "greeting" }
 feature! { honest_rust_clock_zones, "honest/rust/clock", "zones", ignored }
 feature! { honest_rust_clock_alarm, "honest/rust/clock", "alarm", ignored }
 feature! { honest_rust_clock_language, "honest/rust/clock", "language", ignored }
 feature! { honest_rust_corners_macro_rules, "honest/rust/corners", "macro-rules" }
 session! { session_honest_rust_corners_macro_rules, "honest/rust/corners", "macro-rules", ignored }
-squash! { squashed_honest_rust_corners_macro_rules, "honest/rust/corners", "macro-rules", ignored }
 feature! { honest_rust_corners_red_stub_todo, "honest/rust/corners", "red-stub-todo" }
 feature! { honest_rust_corners_iterator_impl, "honest/rust/corners", "iterator-impl", ignored }
 feature! { honest_rust_corners_generic_trait_mock, "honest/rust/corners", "generic-trait-mock", ignored }
 feature! { honest_rust_corners_places, "honest/rust/corners", "places", ignored }
 feature! { honest_rust_examples_example_reworded, "honest/rust/examples", "example-reworded" }
 session! { session_honest_rust_examples_example_reworded, "honest/rust/examples", "example-reworded", ignored }
-squash! { squashed_honest_rust_examples_example_reworded, "honest/rust/examples", "example-reworded", ignored }
 feature! { honest_rust_examples_example_renamed, "honest/rust/examples", "example-renamed" }
 feature! { honest_rust_golden_golden_stub_read_first, "honest/rust/golden", "golden-stub-read-first" }
 session! { session_honest_rust_golden_golden_stub_read_first, "honest/rust/golden", "golden-stub-read-first", ignored }
-squash! { squashed_honest_rust_golden_golden_stub_read_first, "honest/rust/golden", "golden-stub-read-first", ignored }
 feature! { honest_rust_golden_bug_golden_read_first, "honest/rust/golden", "bug-golden-read-first" }
 feature! { honest_rust_money_equality, "honest/rust/money", "equality" }
 session! { session_honest_rust_money_equality, "honest/rust/money", "equality", ignored }
-squash! { squashed_honest_rust_money_equality, "honest/rust/money", "equality", ignored }
 feature! { honest_rust_money_table_of_shares, "honest/rust/money", "table of shares" }
 feature! { honest_rust_money_checked_shares, "honest/rust/money", "checked shares", ignored }
 feature! { honest_rust_money_tests_of_their_own, "honest/rust/money", "tests of their own", ignored }
@@ -151,11 +137,9 @@ feature! { honest_rust_money_better_name, "honest/rust/money", "better name", ig
 feature! { honest_rust_money_round_trip, "honest/rust/money", "round trip", ignored }
 feature! { honest_rust_panics_should_panic, "honest/rust/panics", "should-panic" }
 session! { session_honest_rust_panics_should_panic, "honest/rust/panics", "should-panic", ignored }
-squash! { squashed_honest_rust_panics_should_panic, "honest/rust/panics", "should-panic", ignored }
 feature! { honest_rust_panics_should_panic_otherwise, "honest/rust/panics", "should-panic-otherwise" }
 feature! { honest_rust_queue_priorities, "honest/rust/queue", "priorities" }
 session! { session_honest_rust_queue_priorities, "honest/rust/queue", "priorities", ignored }
-squash! { squashed_honest_rust_queue_priorities, "honest/rust/queue", "priorities", ignored }
 feature! { honest_rust_queue_urgent_first, "honest/rust/queue", "urgent first" }
 feature! { honest_rust_queue_waiting, "honest/rust/queue", "waiting", ignored }
 feature! { honest_rust_queue_report, "honest/rust/queue", "report", ignored }
@@ -163,7 +147,6 @@ feature! { honest_rust_queue_numbers, "honest/rust/queue", "numbers", ignored }
 feature! { honest_rust_queue_limits, "honest/rust/queue", "limits", ignored }
 feature! { honest_rust_shapes_area, "honest/rust/shapes", "area" }
 session! { session_honest_rust_shapes_area, "honest/rust/shapes", "area", ignored }
-squash! { squashed_honest_rust_shapes_area, "honest/rust/shapes", "area", ignored }
 feature! { honest_rust_shapes_without_legacy, "honest/rust/shapes", "without legacy" }
 feature! { honest_rust_shapes_square, "honest/rust/shapes", "square", ignored }
 feature! { honest_rust_shapes_parsing, "honest/rust/shapes", "parsing", ignored }
@@ -172,7 +155,6 @@ feature! { honest_rust_shapes_macro, "honest/rust/shapes", "macro", ignored }
 feature! { honest_rust_shapes_random_squares, "honest/rust/shapes", "random squares", ignored }
 feature! { honest_rust_wordkit_slug, "honest/rust/wordkit", "slug" }
 session! { session_honest_rust_wordkit_slug, "honest/rust/wordkit", "slug", ignored }
-squash! { squashed_honest_rust_wordkit_slug, "honest/rust/wordkit", "slug", ignored }
 feature! { honest_rust_wordkit_palindrome, "honest/rust/wordkit", "palindrome" }
 feature! { honest_rust_wordkit_counting, "honest/rust/wordkit", "counting", ignored }
 feature! { honest_rust_wordkit_shared_documentation, "honest/rust/wordkit", "shared documentation", ignored }
@@ -181,11 +163,9 @@ feature! { honest_rust_wordkit_louder, "honest/rust/wordkit", "louder", ignored 
 feature! { honest_rust_wordkit_whispering, "honest/rust/wordkit", "whispering", ignored }
 feature! { honest_rust_workspace_limit, "honest/rust/workspace", "limit" }
 session! { session_honest_rust_workspace_limit, "honest/rust/workspace", "limit", ignored }
-squash! { squashed_honest_rust_workspace_limit, "honest/rust/workspace", "limit", ignored }
 feature! { honest_rust_workspace_in_file, "honest/rust/workspace", "in-file" }
 feature! { honest_typescript_bank_deposit, "honest/typescript/bank", "deposit" }
 session! { session_honest_typescript_bank_deposit, "honest/typescript/bank", "deposit", ignored }
-squash! { squashed_honest_typescript_bank_deposit, "honest/typescript/bank", "deposit", ignored }
 feature! { honest_typescript_bank_interest, "honest/typescript/bank", "interest" }
 feature! { honest_typescript_bank_iban, "honest/typescript/bank", "iban", ignored }
 feature! { honest_typescript_bank_currencies, "honest/typescript/bank", "currencies", ignored }
@@ -197,7 +177,6 @@ feature! { honest_typescript_bank_limits, "honest/typescript/bank", "limits", ig
 feature! { honest_typescript_bank_exchange, "honest/typescript/bank", "exchange", ignored }
 feature! { honest_typescript_board_slug, "honest/typescript/board", "slug" }
 session! { session_honest_typescript_board_slug, "honest/typescript/board", "slug", ignored }
-squash! { squashed_honest_typescript_board_slug, "honest/typescript/board", "slug", ignored }
 feature! { honest_typescript_board_slug_of_other_alphabets, "honest/typescript/board", "slug of other alphabets" }
 feature! { honest_typescript_board_card, "honest/typescript/board", "card", ignored }
 feature! { honest_typescript_board_equal_cards, "honest/typescript/board", "equal cards", ignored }
@@ -211,19 +190,16 @@ feature! { honest_typescript_board_moved_text, "honest/typescript/board", "moved
 feature! { honest_typescript_board_moved_tests, "honest/typescript/board", "moved tests", ignored }
 feature! { honest_typescript_corners_describe_each_fake_timers, "honest/typescript/corners", "describe-each-fake-timers" }
 session! { session_honest_typescript_corners_describe_each_fake_timers, "honest/typescript/corners", "describe-each-fake-timers", ignored }
-squash! { squashed_honest_typescript_corners_describe_each_fake_timers, "honest/typescript/corners", "describe-each-fake-timers", ignored }
 feature! { honest_typescript_corners_refactor_extract_and_rename_in_tests, "honest/typescript/corners", "refactor-extract-and-rename-in-tests" }
 feature! { honest_typescript_corners_discriminated_union, "honest/typescript/corners", "discriminated-union", ignored }
 feature! { honest_typescript_corners_vi_mock_collaborator, "honest/typescript/corners", "vi-mock-collaborator", ignored }
 feature! { honest_typescript_corners_counted_assertions, "honest/typescript/corners", "counted-assertions", ignored }
 feature! { honest_typescript_shell_counting_words, "honest/typescript/shell", "counting words" }
 session! { session_honest_typescript_shell_counting_words, "honest/typescript/shell", "counting words", ignored }
-squash! { squashed_honest_typescript_shell_counting_words, "honest/typescript/shell", "counting words", ignored }
 feature! { honest_typescript_shell_program, "honest/typescript/shell", "program" }
 feature! { honest_typescript_shell_greeting_by_number, "honest/typescript/shell", "greeting by number", ignored }
 feature! { honest_typescript_timers_reverse_polish, "honest/typescript/timers", "reverse polish" }
 session! { session_honest_typescript_timers_reverse_polish, "honest/typescript/timers", "reverse polish", ignored }
-squash! { squashed_honest_typescript_timers_reverse_polish, "honest/typescript/timers", "reverse polish", ignored }
 feature! { honest_typescript_timers_debounce, "honest/typescript/timers", "debounce" }
 feature! { honest_typescript_timers_retry, "honest/typescript/timers", "retry", ignored }
 feature! { honest_typescript_timers_own_keys, "honest/typescript/timers", "own keys", ignored }

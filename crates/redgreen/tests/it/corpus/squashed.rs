@@ -8,9 +8,20 @@ use crate::story::{Said, Story};
 const USUAL: [(&str, usize); 3] =
     [("cheats/python/kit", 1), ("cheats/node/kit", 1), ("honest/python/plain", 0)];
 
-/// Every cheat is played, and the first honest feature of each project.
+/// Projects whose first feature is proven. In others the base has no tests, or tests are skipped.
+const HONEST: [&str; 7] = [
+    "honest/python/corners",
+    "honest/python/fixtures",
+    "honest/python/ledger",
+    "honest/python/parcel",
+    "honest/python/plain",
+    "honest/python/prepared",
+    "honest/python/state",
+];
+
+/// Every cheat is played, and the first feature of these projects.
 pub(super) fn is_played(file: &str, number: usize) -> bool {
-    file.starts_with("cheats/") || number == 0
+    file.starts_with("cheats/") || number == 0 && HONEST.contains(&file)
 }
 
 pub(super) fn is_usual(file: &str, number: usize) -> bool {
@@ -35,7 +46,7 @@ pub(super) fn is_judged_right(file: &str, feature: &str) {
 fn cheats(story: &Story, feature: &Feature) -> Vec<String> {
     let mut wrong = Vec::new();
     let (mut base, mut accepted) = (story.git("rev-parse HEAD"), Vec::<&Step>::new());
-    for step in &feature.steps {
+    for step in feature.steps.iter().filter(|step| !step.is_unseen) {
         let is_own = matches!(step.phase.as_str(), "refactor" | "commit");
         if is_own && !accepted.is_empty() {
             base = squashed(story, &base, &accepted, "accepted before");
