@@ -278,7 +278,9 @@ pub fn plan(round: Round, search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant
             }
         }
         Round::Mutants => {
-            for (at, hunk) in own().filter(|(at, _)| open(*at)) {
+            // A test that passes without the change may notice a mutant in a place of other tests.
+            let is_needed = !unproven(search, so_far).is_empty();
+            for (at, hunk) in own().filter(|(at, _)| is_needed || open(*at)) {
                 planned.extend(mutants(search, at, hunk, &selection));
             }
         }
@@ -366,16 +368,19 @@ fn planned(
     (Mutant { hunk: Some(at), what, asked, is_reverted: false, killed }, experiment)
 }
 
-/// Tests that no assertion failed without the change, and that killed nothing: do they fail when
-/// everything they call does nothing?
-fn nothing(search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant, Experiment)> {
+/// Tests that no assertion failed without the change, and that killed nothing so far.
+fn unproven(search: &Search<'_>, so_far: &[Mutant]) -> Vec<String> {
     let has_noticed = |id: &String| {
         so_far.iter().any(|mutant| matches!(&mutant.killed, Killed::By(by) if by.contains(id)))
     };
     let is_open =
         |test: &&TestSeen| test.passes && !test.without.is_asserted() && !has_noticed(&test.id);
-    let asked: Vec<String> =
-        search.tests.iter().filter(is_open).map(|test| test.id.clone()).collect();
+    search.tests.iter().filter(is_open).map(|test| test.id.clone()).collect()
+}
+
+/// Do these tests fail when everything they call does nothing?
+fn nothing(search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant, Experiment)> {
+    let asked = unproven(search, so_far);
     if asked.is_empty() {
         return Vec::new();
     }

@@ -117,6 +117,23 @@ fn a_test_that_only_needs_what_is_new_is_refuted_in_other_languages() {
     }
 }
 
+/// Reverting shows what the other test asks for. This one holds without the change as well, and
+/// notices a mutant of it.
+#[test]
+fn a_test_of_what_is_kept_gets_mutants_in_a_place_of_other_tests() {
+    let story = project();
+    let code = "def double(n):\n    if n < 0:\n        return 0\n    return 2 * n\n";
+    let more = "\n\ndef test_debts():\n    assert double(-3) == 0\n\n\n\
+                def test_zero():\n    assert not double(0) != 0\n    assert double(1) != 0\n";
+    story.file("old.py", code).file("tests/test_old.py", &format!("{OLD_TEST}{more}"));
+    story.commit("no debts");
+    let json = proven(&story, "main..topic");
+    assert_eq!(classes(&json), ["test_debts proven", "test_zero characterises"], "{json:#}");
+    let mutants = json["evidence"]["mutants"].as_array().unwrap();
+    let real = mutants.iter().filter(|mutant| mutant["what"].to_string().contains("became"));
+    assert!(real.count() > 0, "{json:#}");
+}
+
 /// Reverting alone shows that no test notices the second place, for its language has no mutants. No
 /// machine but the first has the steps of the judge.
 #[test]
