@@ -8,6 +8,7 @@
 //! [`Evidence`] is the observation, and [`conclude`] says what it proves. The only rules here are
 //! those of the policy.
 
+pub mod hints;
 mod merge;
 pub mod mutants;
 pub mod parts;
@@ -24,7 +25,7 @@ use crate::verdict::{Code, Decision, Made, Reason};
 pub use merge::{Shard, merge};
 pub use mutants::{Hunk, Killed, Mutant};
 pub use policy::Policy;
-pub use tests_seen::{Without, tests_seen, unseen};
+pub use tests_seen::{Without, is_asked_for, tests_seen, unseen};
 
 /// The maximum number of reasons of one kind. The rest is counted.
 const REASONS_MAX: usize = 12;
@@ -346,7 +347,9 @@ fn test_proof(test: &TestSeen, mutants: &[Mutant]) -> TestProof {
     let (class, why) = match (&test.without, kills.is_empty()) {
         _ if test.is_skipped => (Class::Skipped, "is skipped, so it checks nothing".to_owned()),
         _ if !test.passes => (Class::Fails, "does not pass with the change".to_owned()),
-        (Without::Fails { message, .. }, _) => {
+        (Without::Fails { message, .. }, is_idle)
+            if test.without.is_asserted() || !is_idle || !was_tried =>
+        {
             (Class::Proven, format!("without the change: {message}"))
         }
         (Without::Missing { message }, false) => {
@@ -355,7 +358,7 @@ fn test_proof(test: &TestSeen, mutants: &[Mutant]) -> TestProof {
         (Without::Passes, false) => {
             (Class::Characterises, format!("passes without the change; it detects: {first}"))
         }
-        (Without::Missing { message }, true) if was_tried => {
+        (Without::Missing { message } | Without::Fails { message, .. }, true) if was_tried => {
             let why = format!("without the change: {message}; with the change, it kills no mutant");
             (Class::DoesNotDiscriminate, why)
         }
@@ -363,7 +366,7 @@ fn test_proof(test: &TestSeen, mutants: &[Mutant]) -> TestProof {
             Class::DoesNotDiscriminate,
             "passes without the change, and kills no mutant".to_owned(),
         ),
-        (Without::Missing { .. } | Without::Passes, true) => {
+        (Without::Missing { .. } | Without::Passes | Without::Fails { .. }, _) => {
             (Class::NotTried, "no mutant could be tried that the test should detect".to_owned())
         }
     };

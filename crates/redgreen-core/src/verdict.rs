@@ -327,6 +327,12 @@ vocabulary! {
         "write tests for the mutants that survived";
     VerifyRange "verify.range" Runner
         "cannot read the range" "use commits that exist in this clone, with their history";
+    VerifyEmptyRange "verify.empty_range" Runner
+        "the range contains no commits"
+        "check out the branch to verify, or name the range: redgreen verify main..topic";
+    VerifyNotAMerge "verify.not_a_merge" Runner
+        "--pr needs a merge commit of the target branch and a pull request"
+        "check out the merge commit of the pull request, or name the range: redgreen verify main..topic";
     VerifyUnable "verify.unable" Runner
         "cannot run the tests of the range" "fix the tests on this machine: redgreen doctor";
 

@@ -7,12 +7,14 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use similar::{DiffOp, TextDiff};
 
-use super::{TestSeen, Without};
+use super::{Shard, TestSeen};
 use crate::change::{ChangedPath, Class, Kind};
 use crate::experiment::{Experiment, Material, Observation, Question, Tree, do_nothing};
 use crate::framework::invoke::Selection;
-use crate::report::{Outcome, Report, Status};
+use crate::judge::reports::red_code;
+use crate::report::{Outcome, Report, Status, Test};
 use crate::syntax::{self, Item, ItemKind, Language, SOURCE_BYTES_MAX};
+use crate::verdict::Code;
 
 /// Changes with fewer unchanged lines between them are one place.
 const APART_MIN: usize = 3;
@@ -49,16 +51,20 @@ pub struct Mutant {
     /// The tests that must detect it. Empty if any test may.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<String>,
+    /// Whether it is the old text of its place. Other places may need what is missing then.
+    #[serde(skip)]
+    pub is_reverted: bool,
     pub killed: Killed,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Killed {
-    /// Some of the tests that killed it. Empty if the run did not finish.
+    /// Some of the tests that killed it. Empty if no run with it finished.
     By(Vec<String>),
     ByNone,
-    /// The code does not build or load with the mutant, which says nothing about tests.
+    /// The code does not build or load with the mutant, or tests end before they check anything
+    /// because something they need is missing. Either says nothing about tests.
     DoesNotBuild,
     NotTried,
 }
@@ -71,18 +77,59 @@ impl Mutant {
     }
 
     /// Records the result of an experiment with the mutant, compared with the run of the head.
-    pub fn weigh(&mut self, observation: &Observation, head: &Report) {
-        let Some(report) = observation.report() else { return };
+    #[must_use]
+    pub fn weigh(&mut self, observation: &Observation, head: &Report) -> Weighed {
+        let Some(report) = observation.report() else { return Weighed::Decided };
+        // Code that does nothing has as much time as the whole suite.
+        let run = if self.hunk.is_some() { Run::First } else { Run::Patient };
+        self.weigh_run(run, report, head)
+    }
+
+    /// Records the result of a repeated run, which had more time. A mutant that does not finish is
+    /// killed if the unchanged code finished at the same time.
+    pub fn weigh_repeated(&mut self, control: &Observation, again: &Observation, head: &Report) {
+        let finished = control.report().is_some_and(|report| report.outcome != Outcome::TimedOut);
+        if let Some(report) = again.report().filter(|_| finished) {
+            self.weigh_run(Run::Patient, report, head);
+        }
+    }
+
+    fn weigh_run(&mut self, run: Run, report: &Report, head: &Report) -> Weighed {
         // A process that ended early did not run the others.
         self.asked.retain(|id| report.test(id).is_some_and(|test| !test.status.is_idle()));
         let passed = |id: &str| head.test(id).is_some_and(|test| test.status == Status::Passed);
         let failing =
-            report.tests.iter().filter(|test| test.status.is_failure() && passed(&test.id));
-        let by: Vec<String> = failing.map(|test| test.id.clone()).take(NOTICED_MAX).collect();
+            || report.tests.iter().filter(|test| test.status.is_failure() && passed(&test.id));
+        let is_cut = report.outcome == Outcome::TimedOut;
+        let is_told = |test: &&Test| match (run, test.status) {
+            (Run::Patient, _) | (Run::First, Status::Failed | Status::Errored) => true,
+            // The test that was running ended with the process.
+            (Run::First, Status::Crashed) => !is_cut,
+            (
+                Run::First,
+                Status::TimedOut
+                | Status::Passed
+                | Status::Xfailed
+                | Status::Todo
+                | Status::Skipped
+                | Status::NotRun
+                | Status::Flaky
+                | Status::Xpassed,
+            ) => false,
+        };
+        // An empty test fails too if the function that it calls is missing.
+        let counts = |test: &&Test| !self.is_reverted || red_code(test) == Code::RedAssertion;
+        let by = failing().filter(is_told).filter(counts);
+        let by: Vec<String> = by.map(|test| test.id.clone()).take(NOTICED_MAX).collect();
+        let is_late = is_cut || failing().any(|test| !is_told(&test));
+        if by.is_empty() && is_late && run == Run::First {
+            return Weighed::OutOfTime;
+        }
         let ran = report.tests.iter().any(|test| test.status == Status::Passed);
         self.killed = match report.outcome {
             _ if !by.is_empty() => Killed::By(by),
             Outcome::TimedOut => Killed::By(Vec::new()),
+            _ if failing().next().is_some() => Killed::DoesNotBuild,
             Outcome::Passed => Killed::ByNone,
             // Tests that failed before still fail.
             Outcome::Failed if ran && report.load_errors.is_empty() => Killed::ByNone,
@@ -94,7 +141,25 @@ impl Mutant {
             | Outcome::Crashed
             | Outcome::UsageError => Killed::DoesNotBuild,
         };
+        Weighed::Decided
     }
+}
+
+/// Whether a run of a mutant has a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weighed {
+    Decided,
+    /// The mutant may never end, or the machine may be busy: repeat it, beside the unchanged code.
+    OutOfTime,
+}
+
+/// The time limit of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Run {
+    /// Little more than usual.
+    First,
+    /// A multiple of what the unchanged code needed at the same time.
+    Patient,
 }
 
 /// The input of a search.
@@ -110,6 +175,8 @@ pub struct Search<'a> {
     pub is_asked_for: bool,
     /// The maximum number of mutants in total.
     pub limit: usize,
+    /// Plans only the experiments of this part.
+    pub shard: Option<Shard>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,22 +266,27 @@ pub fn plan(round: Round, search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant
             .iter()
             .any(|mutant| mutant.hunk == Some(at) && matches!(mutant.killed, Killed::By(_)))
     };
+    // The others would use up the room.
+    let is_own = |(at, _): &(usize, &Hunk)| search.shard.is_none_or(|shard| shard.has(*at));
+    let own = || search.hunks.iter().enumerate().filter(is_own);
     let mut planned: Vec<(Mutant, Experiment)> = Vec::new();
     match round {
         Round::Reverted if !search.is_asked_for => {}
         Round::Reverted => {
-            for (at, hunk) in search.hunks.iter().enumerate().take(room) {
+            for (at, hunk) in own().take(room) {
                 planned.extend(as_before(search, at, hunk, &selection));
             }
         }
         Round::Mutants => {
-            for (at, hunk) in search.hunks.iter().enumerate().filter(|(at, _)| open(*at)) {
+            // A test that passes without the change may notice a mutant in a place of other tests.
+            let is_needed = !unproven(search, so_far).is_empty();
+            for (at, hunk) in own().filter(|(at, _)| is_needed || open(*at)) {
                 planned.extend(mutants(search, at, hunk, &selection));
             }
         }
         Round::AllTests if search.files.is_empty() => {}
         Round::AllTests => {
-            for (at, hunk) in search.hunks.iter().enumerate().filter(|(at, _)| open(*at)) {
+            for (at, hunk) in own().filter(|(at, _)| open(*at)) {
                 let unnoticed =
                     |mutant: &&Mutant| mutant.hunk == Some(at) && mutant.killed == Killed::ByNone;
                 let Some(what) = so_far.iter().find(unnoticed).map(|mutant| &mutant.what) else {
@@ -225,7 +297,10 @@ pub fn plan(round: Round, search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant
                 planned.extend(all.filter(|(mutant, _)| mutant.what == *what).take(1));
             }
         }
-        Round::Nothing => planned.extend(nothing(search, so_far)),
+        Round::Nothing if search.shard.is_none_or(Shard::is_first) => {
+            planned.extend(nothing(search, so_far));
+        }
+        Round::Nothing => {}
     }
     planned.truncate(if round == Round::Nothing { planned.len() } else { room });
     planned
@@ -243,7 +318,9 @@ fn as_before(
         return None;
     }
     let what = format!("the old {}", place(hunk));
-    Some(planned(at, what, (hunk.file.clone(), hunk.reverted(&old, &new)), selection))
+    let edit = (hunk.file.clone(), hunk.reverted(&old, &new));
+    let (mutant, experiment) = planned(at, what, edit, selection);
+    Some((Mutant { is_reverted: true, ..mutant }, experiment))
 }
 
 fn mutants(
@@ -287,20 +364,23 @@ fn planned(
         edits: vec![edit],
         ..Experiment::of_tests(Question::Mutant, Tree::Head, selection.clone(), &what)
     };
-    (Mutant { hunk: Some(at), what, asked: Vec::new(), killed: Killed::NotTried }, experiment)
+    let (asked, killed) = (Vec::new(), Killed::NotTried);
+    (Mutant { hunk: Some(at), what, asked, is_reverted: false, killed }, experiment)
 }
 
-/// Tests that passed or did not exist without the change, and killed nothing: do they fail when
-/// everything they call does nothing?
-fn nothing(search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant, Experiment)> {
+/// Tests that no assertion failed without the change, and that killed nothing so far.
+fn unproven(search: &Search<'_>, so_far: &[Mutant]) -> Vec<String> {
     let has_noticed = |id: &String| {
         so_far.iter().any(|mutant| matches!(&mutant.killed, Killed::By(by) if by.contains(id)))
     };
-    let is_open = |test: &&TestSeen| {
-        test.passes && !matches!(test.without, Without::Fails { .. }) && !has_noticed(&test.id)
-    };
-    let asked: Vec<String> =
-        search.tests.iter().filter(is_open).map(|test| test.id.clone()).collect();
+    let is_open =
+        |test: &&TestSeen| test.passes && !test.without.is_asserted() && !has_noticed(&test.id);
+    search.tests.iter().filter(is_open).map(|test| test.id.clone()).collect()
+}
+
+/// Do these tests fail when everything they call does nothing?
+fn nothing(search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant, Experiment)> {
+    let asked = unproven(search, so_far);
     if asked.is_empty() {
         return Vec::new();
     }
@@ -308,10 +388,8 @@ fn nothing(search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant, Experiment)> 
     experiments
         .map(|experiment| {
             let what = "code that does nothing".to_owned();
-            (
-                Mutant { hunk: None, what, asked: asked.clone(), killed: Killed::NotTried },
-                experiment,
-            )
+            let (asked, killed) = (asked.clone(), Killed::NotTried);
+            (Mutant { hunk: None, what, asked, is_reverted: false, killed }, experiment)
         })
         .collect()
 }
@@ -324,6 +402,8 @@ fn place(hunk: &Hunk) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::change::Change;
+    use crate::phase::JudgedPhase;
 
     #[test]
     fn a_place_is_put_back_and_others_are_left() {
@@ -352,5 +432,135 @@ mod tests {
         assert_eq!(hunks[0].reverted("a\nb\nc\n", "a\nc\n"), "a\nb\nc\n");
         let hunks = hunks_of("x.rb", "a\nb\n", "a\n");
         assert_eq!((hunks[0].first, hunks[0].last), (1, 1), "there is no line after the last one");
+    }
+
+    fn report(outcome: Outcome, tests: &[(&str, Status, &str)]) -> Report {
+        let test = |(id, status, exception): &(&str, Status, &str)| Test {
+            exception: (!exception.is_empty()).then(|| (*exception).to_owned()),
+            ..Test::new(*id, *status)
+        };
+        Report { outcome, tests: tests.iter().map(test).collect(), ..Report::default() }
+    }
+
+    /// With the unchanged code and the mutant again, where the first run has no result.
+    fn weighed(is_reverted: bool, report: Report, more: Option<[Report; 2]>) -> Killed {
+        let mut mutant = Mutant {
+            hunk: Some(0),
+            what: String::new(),
+            asked: Vec::new(),
+            is_reverted,
+            killed: Killed::NotTried,
+        };
+        let passed = |test: &str| Test::new(test, Status::Passed);
+        let head = Report { tests: ["a", "b"].map(passed).to_vec(), ..Report::default() };
+        let ran = |report| Observation::Ran { report: Box::new(report), log: String::new() };
+        let weighed = mutant.weigh(&ran(report), &head);
+        if let Some([control, again]) = more {
+            assert_eq!(weighed, Weighed::OutOfTime);
+            mutant.weigh_repeated(&ran(control), &ran(again), &head);
+        } else {
+            assert_eq!(weighed, Weighed::Decided);
+        }
+        mutant.killed
+    }
+
+    #[test]
+    fn a_place_that_is_put_back_is_noticed_by_assertions_alone() {
+        let by = |id: &str| Killed::By(vec![id.to_owned()]);
+        let asserts = ("a", Status::Failed, "AssertionError");
+        for (test, reverted, mutated) in [
+            (asserts, by("a"), by("a")),
+            (("a", Status::Errored, "AttributeError"), Killed::DoesNotBuild, by("a")),
+            (("a", Status::Failed, "NameError"), Killed::DoesNotBuild, by("a")),
+            // A function that is missing is a TypeError in JavaScript.
+            (("a", Status::Errored, "TypeError"), Killed::DoesNotBuild, by("a")),
+            (("a", Status::Failed, "NotImplementedError"), Killed::DoesNotBuild, by("a")),
+            (("a", Status::Passed, ""), Killed::ByNone, Killed::ByNone),
+            // It failed with the change as well.
+            (("old", Status::Failed, ""), Killed::ByNone, Killed::ByNone),
+        ] {
+            let ran = || report(Outcome::Failed, &[test, ("b", Status::Passed, "")]);
+            assert_eq!(weighed(true, ran(), None), reverted, "{test:?}");
+            assert_eq!(weighed(false, ran(), None), mutated, "{test:?}");
+        }
+        let both = report(Outcome::Failed, &[asserts, ("b", Status::Errored, "NameError")]);
+        assert_eq!(weighed(true, both, None), by("a"), "the test that only errs noticed nothing");
+    }
+
+    #[test]
+    fn a_mutant_that_does_not_finish_is_killed_where_the_unchanged_code_finishes() {
+        let late = || report(Outcome::TimedOut, &[]);
+        let fine = || report(Outcome::Passed, &[("a", Status::Passed, "")]);
+        let fails = || report(Outcome::Failed, &[("a", Status::Failed, "AssertionError")]);
+        let slow = || report(Outcome::Failed, &[("a", Status::TimedOut, "")]);
+        let cut = || report(Outcome::TimedOut, &[("a", Status::Crashed, "")]);
+        let by = || Killed::By(vec!["a".to_owned()]);
+        for (first, control, again, killed) in [
+            (late(), fine(), late(), Killed::By(Vec::new())),
+            (late(), fine(), fine(), Killed::ByNone),
+            (late(), fine(), fails(), by()),
+            (late(), late(), late(), Killed::NotTried),
+            (slow(), fine(), fine(), Killed::ByNone),
+            (slow(), fine(), slow(), by()),
+            (cut(), fine(), fine(), Killed::ByNone),
+        ] {
+            let what = format!("{first:?}");
+            assert_eq!(weighed(false, first, Some([control, again])), killed, "{what}");
+        }
+        let named = report(Outcome::TimedOut, &[("a", Status::Failed, "AssertionError")]);
+        assert_eq!(weighed(false, named, None), by(), "a test failed before the time ran out");
+    }
+
+    #[test]
+    fn parts_plan_all_that_the_whole_does() {
+        let function = |at: usize, sign: &str| {
+            format!("def f{at}(n):\n    # {at}\n    # {at}\n    # {at}\n    return n {sign} {at}\n")
+        };
+        let text = |sign: &str| -> String { (0..9).map(|at| function(at, sign)).collect() };
+        let (old, new) = (text("+"), text("*"));
+        let (hunks, change, after) =
+            (hunks_of("x.py", &old, &new), Change::default(), Report::default());
+        assert_eq!(hunks.len(), 9);
+        let material = Material {
+            phase: JudgedPhase::Green,
+            change: &change,
+            after: &after,
+            targets: &[],
+            paths: &[],
+            packages: &[],
+            brief: "",
+            before: &|_| Some(old.clone()),
+            now: &|_| Some(new.clone()),
+        };
+        // All rounds, where reverting is noticed in the first places alone.
+        let all = |shard: Option<Shard>| {
+            let files = &["test_x.py".to_owned()];
+            let search = Search {
+                material: &material,
+                hunks: &hunks,
+                tests: &[],
+                files,
+                is_asked_for: true,
+                limit: 12,
+                shard,
+            };
+            let mut found: Vec<Mutant> = Vec::new();
+            for round in [Round::Reverted, Round::Mutants] {
+                for (mut mutant, _) in plan(round, &search, &found) {
+                    let is_seen = mutant.hunk < Some(7);
+                    mutant.killed = if is_seen { Killed::By(Vec::new()) } else { Killed::ByNone };
+                    found.push(mutant);
+                }
+            }
+            found.into_iter().map(|mutant| mutant.what).collect::<Vec<String>>()
+        };
+        let whole = all(None);
+        assert_eq!(whole.len(), 12, "{whole:?}");
+        for of in 1..=9 {
+            let parts: Vec<String> =
+                (1..=of).flat_map(|number| all(Some(Shard { number, of }))).collect();
+            let left: Vec<&String> = whole.iter().filter(|one| !parts.contains(one)).collect();
+            assert!(left.is_empty(), "{of} parts: {left:?}");
+        }
     }
 }

@@ -18,6 +18,10 @@ fn fails() -> Without {
     Without::Fails { code: Code::RedAssertion, message: "assert 1 == 2".to_owned() }
 }
 
+fn errs() -> Without {
+    Without::Fails { code: Code::RedError, message: "triple is not a function".to_owned() }
+}
+
 fn missing() -> Without {
     Without::Missing { message: "no module a".to_owned() }
 }
@@ -31,6 +35,7 @@ fn mutant(hunk: Option<usize>, killed: Killed, asked: &[&str]) -> Mutant {
         hunk,
         what: "a mutant".to_owned(),
         asked: asked.iter().map(|id| (*id).to_owned()).collect(),
+        is_reverted: false,
         killed,
     }
 }
@@ -62,6 +67,11 @@ fn a_test_has_the_class_that_it_showed() {
             vec![mutant(None, by("u"), &["t", "u"])],
             Class::DoesNotDiscriminate,
         ),
+        // An error may only show that something is missing: it has to notice something as well.
+        (test("t", errs()), vec![mutant(None, by("t"), &["t"])], Class::Proven),
+        (test("t", errs()), vec![], Class::Proven),
+        (test("t", errs()), vec![mutant(None, Killed::ByNone, &["t"])], Class::DoesNotDiscriminate),
+        (test("t", fails()), vec![mutant(None, Killed::ByNone, &["t"])], Class::Proven),
         // A mutant in some other place says nothing about this test.
         (test("t", Without::Passes), vec![mutant(Some(0), Killed::ByNone, &[])], Class::NotTried),
         (
@@ -175,7 +185,7 @@ fn an_exemption_is_told_with_its_reason() {
 fn many_reasons_of_one_kind_are_counted() {
     let tests = (0..20).map(|at| test(&format!("t{at}"), Without::Passes)).collect();
     let asked: Vec<String> = (0..20).map(|at| format!("t{at}")).collect();
-    let mutant = Mutant { hunk: None, what: String::new(), asked, killed: Killed::ByNone };
+    let mutant = Mutant { asked, ..mutant(None, Killed::ByNone, &[]) };
     let proof = conclude(Evidence { tests, mutants: vec![mutant], ..Evidence::default() });
     assert_eq!(proof.reasons.len(), REASONS_MAX + 1);
     assert_eq!(proof.reasons.last().map(|reason| reason.sentence.as_str()), Some("and 8 more"));

@@ -23,6 +23,13 @@ pub enum Without {
     Passes,
 }
 
+impl Without {
+    /// Whether an assertion failed. Any other error may only show that something is missing.
+    pub fn is_asserted(&self) -> bool {
+        matches!(self, Self::Fails { code: Code::RedAssertion, .. })
+    }
+}
+
 /// The new and changed tests, in the order of the head's report. `between` is what they show with
 /// the code of the base; no such run is needed where the range has no tests.
 pub fn tests_seen(
@@ -59,6 +66,14 @@ pub fn tests_seen(
     seen
 }
 
+/// Whether a test of the head needs the change: without it, it fails or cannot run. Where the range
+/// has no tests, or they are in other files, the base says how it ended.
+pub fn is_asked_for(base: &Report, between: &Report, head: &Report) -> bool {
+    let ended = |test: &Test| between.test(&test.id).or_else(|| base.test(&test.id));
+    let fails = |test: &Test| ended(test).is_none_or(|then| then.status.is_failure());
+    head.tests.iter().any(|test| test.status == Status::Passed && fails(test))
+}
+
 /// New and changed tests that are written in the head and have no result in its report, as far as
 /// their names tell: they may be in a file that nobody loads.
 pub fn unseen(material: &Material<'_>, head: &Report) -> Vec<About> {
@@ -88,6 +103,33 @@ fn without(between: &Report, test: &Test) -> Without {
             let own = errors().find(|error| error.file.is_some() && error.file == test.file);
             let message = own.or_else(|| errors().next()).map(|error| first_line(&error.message));
             Without::Missing { message: message.unwrap_or_else(|| "it cannot be run".to_owned()) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_that_fails_without_the_change_asks_for_it() {
+        let report = |tests: &[(&str, Status)]| Report {
+            tests: tests.iter().map(|(id, status)| Test::new(*id, *status)).collect(),
+            ..Report::default()
+        };
+        let (old, new) = (("old", Status::Passed), ("new", Status::Passed));
+        let fails = ("new", Status::Failed);
+        for (base, between, head, asks) in [
+            (report(&[old]), report(&[old, fails]), report(&[old, new]), true),
+            // Its file does not load.
+            (report(&[old]), report(&[]), report(&[old, new]), true),
+            // Only the files of the tests ran.
+            (report(&[old]), report(&[new]), report(&[old, new]), false),
+            (report(&[old]), report(&[]), report(&[old]), false),
+            (report(&[fails]), report(&[]), report(&[new]), true),
+            (report(&[fails]), report(&[]), report(&[fails]), false),
+        ] {
+            assert_eq!(is_asked_for(&base, &between, &head), asks, "{base:?} {between:?} {head:?}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use redgreen_core::event::Mark;
 use redgreen_core::names::Oid;
+use redgreen_core::proof::hints::Hints;
 
 use super::Git;
 
@@ -22,24 +23,22 @@ impl Git {
         text.lines().map(mark).collect::<Option<Vec<_>>>().context(act)
     }
 
-    /// Like `commits_since`, with subjects; at most `limit` commits, the newest ones.
-    pub fn subjects_since(
-        &self,
-        old: &Oid,
-        new: &Oid,
-        limit: usize,
-    ) -> Result<Vec<(Mark, String)>> {
+    /// Like `commits_since`, with what messages say about phases; at most `limit` commits, the newest
+    /// ones.
+    pub fn hints_since(&self, old: &Oid, new: &Oid, limit: usize) -> Result<Vec<(Mark, Hints)>> {
         let range = format!("{old}..{new}");
         let act = format!("list the commits of {range}");
         let most = format!("--max-count={limit}");
-        let call =
-            self.call(["log", "--first-parent", "--reverse", &most, "--format=%H %T %s", &range]);
+        let format = "--format=%H %T %(trailers:key=Redgreen-Phase,valueonly,separator=%x20)%x00%s";
+        let call = self.call(["log", "--first-parent", "--reverse", &most, format, &range]);
         let answer = call.run(&act)?;
         let mark = |line: &str| {
             let mut fields = line.splitn(3, ' ');
             let (commit, tree) =
                 (Oid::parse(fields.next()?).ok()?, Oid::parse(fields.next()?).ok()?);
-            Some((Mark { commit, tree }, fields.next().unwrap_or_default().to_owned()))
+            let (trailers, subject) = fields.next()?.split_once('\0')?;
+            let (trailers, subject) = (trailers.to_owned(), subject.to_owned());
+            Some((Mark { commit, tree }, Hints { subject, trailers, note: None }))
         };
         String::from_utf8_lossy(&answer).lines().map(mark).collect::<Option<Vec<_>>>().context(act)
     }

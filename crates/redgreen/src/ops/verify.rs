@@ -255,9 +255,10 @@ impl Case<'_> {
             let files = files_of_tests(git, &change, head, &seen.base);
             self.judge_parts(evidence, &mut seen, &between, &Parts { has_tests, has_code, files })?;
         } else {
-            seen.head =
-                trial::measure(self.ground(), head, self.timeout(JudgedPhase::Green)?)?.report;
-            evidence.tests_ms += seen.head.wall_ms;
+            seen.head = self.measured(head, evidence)?;
+            if has_tests {
+                seen.between = self.measured(&between, evidence)?;
+            }
         }
         evidence.ran = seen.head.command.clone();
         let is_open = evidence.steps.iter().all(|step| step.decision != Decision::Refused);
@@ -309,6 +310,14 @@ impl Case<'_> {
         report.tests.retain(|test| {
             evidence.policy.exemption(test.file.as_deref(), Some(&test.id)).is_none()
         });
+        Ok(report)
+    }
+
+    /// The test results of a tree whose step another machine judges.
+    fn measured(&self, tree: &str, evidence: &mut Evidence) -> Result<Report> {
+        let timeout = self.timeout(JudgedPhase::Green)?;
+        let report = trial::measure(self.ground(), tree, timeout)?.report;
+        evidence.tests_ms += report.wall_ms;
         Ok(report)
     }
 
@@ -464,7 +473,8 @@ impl Case<'_> {
             base_report: &seen.base,
             between_report: &seen.between,
             head_report: &seen.head,
-            is_asked_for: evidence.steps.iter().any(|step| step.phase == JudgedPhase::Green),
+            // Only the first part has the steps of the judge, so they do not decide.
+            is_asked_for: proof::is_asked_for(&seen.base, &seen.between, &seen.head),
             limit: evidence.policy.mutants,
             shard: self.question.shard,
             timeout: self.timeout(JudgedPhase::Green)?,

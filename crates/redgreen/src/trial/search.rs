@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use redgreen_core::change::Change;
-use redgreen_core::experiment::{About, Experiment, Material, Observation};
+use redgreen_core::experiment::{About, Experiment, Material, Observation, Question};
 use redgreen_core::phase::{JudgedPhase, Phase};
-use redgreen_core::proof::mutants::{self, Hunk, Mutant, ROUNDS, Round, Search};
+use redgreen_core::proof::mutants::{self, Hunk, Mutant, ROUNDS, Round, Search, Weighed};
 use redgreen_core::proof::{Killed, Shard, TestSeen, tests_seen, unseen};
 use redgreen_core::report::Report;
 
@@ -21,6 +21,8 @@ use super::{Candidate, Ground, change};
 /// The time limit for mutants: this long, or a share of the duration of all tests.
 const WALL_MIN: Duration = Duration::from_secs(3);
 const WALL_SHARE: u32 = 2;
+/// How much more time a mutant gets that did not finish, compared with the unchanged code.
+const PATIENCE: u32 = 2;
 
 /// A range and the reports of its trees.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +116,7 @@ impl<'a> Trial<'a> {
         };
         conditions.expect(range.head_report);
         let helpers = Ahead::start(scope, self.annex(), &conditions, self.ground.stop.part());
-        let Range { is_asked_for, limit, .. } = range;
+        let Range { is_asked_for, limit, shard, .. } = range;
         let search = Search {
             material: &material,
             hunks: &hunks,
@@ -122,19 +124,14 @@ impl<'a> Trial<'a> {
             files: &files,
             is_asked_for,
             limit,
+            shard,
         };
         let end = Instant::now() + WALL_MIN.max(conditions.usual / WALL_SHARE);
         let mut found: Vec<Mutant> = Vec::new();
         for round in ROUNDS {
-            let is_own = |mutant: &Mutant| match (range.shard, mutant.hunk) {
-                (None, _) => true,
-                (Some(shard), Some(hunk)) => shard.has(hunk),
-                (Some(shard), None) => shard.is_first(),
-            };
-            let planned = mutants::plan(round, &search, &found)
-                .into_iter()
-                .filter(|(mutant, _)| is_own(mutant));
-            let (planned, experiments): (Vec<Mutant>, Vec<Experiment>) = planned.unzip();
+            let planned = mutants::plan(round, &search, &found);
+            let (planned, experiments): (Vec<Mutant>, Vec<Experiment>) =
+                planned.into_iter().unzip();
             let until = match round {
                 Round::Reverted | Round::Mutants => Some(end),
                 // Whether any test detects the change is decisive, so run at least one.
@@ -144,10 +141,12 @@ impl<'a> Trial<'a> {
             };
             for (at, mut mutant) in planned.into_iter().enumerate() {
                 let rest = experiments.get(at..).unwrap_or_default();
-                mutant.weigh(
-                    &self.next_of(&helpers, &conditions, rest, until.filter(|_| at > 0))?,
-                    range.head_report,
-                );
+                let made = self.next_of(&helpers, &conditions, rest, until.filter(|_| at > 0))?;
+                let weighed = mutant.weigh(&made, range.head_report);
+                if let (Weighed::OutOfTime, Some(experiment)) = (weighed, rest.first()) {
+                    let (control, again) = self.repeat(&conditions, experiment)?;
+                    mutant.weigh_repeated(&control, &again, range.head_report);
+                }
                 // A mutant that was already tried with fewer tests.
                 let known = found
                     .iter_mut()
@@ -160,6 +159,23 @@ impl<'a> Trial<'a> {
         }
         drop(helpers);
         Ok(Searched { tests, hunks, mutants: found, unseen, more, running: Duration::ZERO })
+    }
+
+    /// The unchanged code, and then the experiment once more with a multiple of the time that the
+    /// unchanged code needed.
+    fn repeat(
+        &mut self,
+        conditions: &Conditions<'_>,
+        experiment: &Experiment,
+    ) -> Result<(Observation, Observation)> {
+        let unchanged =
+            Experiment { question: Question::Suite, edits: Vec::new(), ..experiment.clone() };
+        let control = self.perform(conditions, &unchanged)?;
+        let needed =
+            control.report().map_or(Duration::ZERO, |report| Duration::from_millis(report.wall_ms));
+        let usual = conditions.usual.max(needed) * PATIENCE;
+        let again = self.perform(&Conditions { usual, ..conditions.clone() }, experiment)?;
+        Ok((control, again))
     }
 
     /// The observation of the first experiment, while helpers run the others. Nothing after the

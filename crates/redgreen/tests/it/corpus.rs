@@ -6,7 +6,9 @@
 //! which nobody judges), and in it `write`, `append`, `edit … %% to …`, `delete` and `move`. What
 //! comes before the first feature is there from the start. A phase with a verdict and a code
 //! (`green refused green.not_discriminating`) has to get these, and is undone after it; `stopped`
-//! is any verdict that does not accept, and a code stands for those that begin with it.
+//! is any verdict that does not accept, and a code stands for those that begin with it. `unseen`
+//! after the code: `verify` does not find it in a squashed commit, which shows no trace of tests that
+//! the step took away, renamed to what nobody runs, or wrote for code that is right already.
 //!
 //! Each feature is a test of its own, in `corpus/features.rs`. The first two of a project run every
 //! time; the others are ignored unless they are asked for (`scripts/test --all`).
@@ -58,8 +60,26 @@ macro_rules! session {
     };
 }
 
+/// The same feature, squashed into one commit.
+macro_rules! squash {
+    ($name:ident, $file:literal, $feature:literal) => {
+        #[test]
+        fn $name() {
+            super::squashed::is_judged_right($file, $feature);
+        }
+    };
+    ($name:ident, $file:literal, $feature:literal, ignored) => {
+        #[test]
+        #[ignore = "runs with scripts/test --all"]
+        fn $name() {
+            super::squashed::is_judged_right($file, $feature);
+        }
+    };
+}
+
 mod features;
 mod sessions;
+mod squashed;
 
 /// The list is made from the files; this writes it again when REDGREEN_TEST_WRITE is set.
 #[test]
@@ -106,6 +126,15 @@ fn list() -> String {
                 writeln!(
                     text,
                     "session! {{ session_{name}, {inside:?}, {:?}{ignored} }}",
+                    feature.name
+                )
+                .unwrap();
+            }
+            if squashed::is_played(&inside, number) {
+                let ignored = if squashed::is_usual(&inside, number) { "" } else { ", ignored" };
+                writeln!(
+                    text,
+                    "squash! {{ squashed_{name}, {inside:?}, {:?}{ignored} }}",
                     feature.name
                 )
                 .unwrap();
@@ -171,6 +200,7 @@ struct Step {
     phase: String,
     /// A verdict and a code; nothing where the step is to be accepted.
     stopped: Option<(String, String)>,
+    is_unseen: bool,
     edits: Vec<Edit>,
 }
 
@@ -203,10 +233,17 @@ fn read(file: &Path) -> Project {
                 });
             }
             "red" | "green" | "refactor" | "commit" => {
-                let stopped = rest
-                    .split_once(' ')
-                    .map(|(verdict, code)| (verdict.to_owned(), code.to_owned()));
-                let step = Step { phase: verb.to_owned(), stopped, edits: Vec::new() };
+                let words: Vec<String> = rest.split_whitespace().map(str::to_owned).collect();
+                let (stopped, is_unseen) = match words.as_slice() {
+                    [] => (None, false),
+                    [verdict, code] => (Some((verdict.clone(), code.clone())), false),
+                    [verdict, code, word] if word == "unseen" => {
+                        (Some((verdict.clone(), code.clone())), true)
+                    }
+                    _ => panic!("no verdict and code: {line}"),
+                };
+                let (phase, edits) = (verb.to_owned(), Vec::new());
+                let step = Step { phase, stopped, is_unseen, edits };
                 project.features.last_mut().unwrap().steps.push(step);
             }
             "to" => project.edits().last_mut().unwrap().new = Some(String::new()),

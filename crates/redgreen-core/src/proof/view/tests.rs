@@ -49,6 +49,7 @@ fn hunk(file: &str) -> Hunk {
 
 fn mutant(hunk: Option<usize>, killed: Killed, asked: &[&str]) -> Mutant {
     Mutant {
+        is_reverted: false,
         hunk,
         what: "a mutant".to_owned(),
         asked: asked.iter().map(|id| (*id).to_owned()).collect(),

@@ -1,9 +1,10 @@
-//! Pairs of commits that are named RED and GREEN, judged one after another. Their names are a hint,
-//! not evidence: if the first commit is not a RED, only the proof of the whole range counts.
+//! Pairs of commits that are named RED and GREEN, judged one after another. Messages and notes are
+//! hints, not evidence: if the first commit is not a RED, only the proof of the whole range counts.
 
 use anyhow::Result;
 use redgreen_core::event::Mark;
 use redgreen_core::phase::JudgedPhase;
+use redgreen_core::proof::hints::{Hints, pairs};
 use redgreen_core::proof::{Evidence, Pair};
 use redgreen_core::verdict::Decision;
 
@@ -16,7 +17,14 @@ const PAIRS_MAX: usize = 10;
 
 pub(super) fn judge_pairs(case: &Case<'_>, evidence: &mut Evidence, ends: &Ends) -> Result<()> {
     let git = &case.project.git;
-    let commits = git.subjects_since(&ends.base, &ends.head, COMMITS_MAX)?;
+    let mut commits = git.hints_since(&ends.base, &ends.head, COMMITS_MAX)?;
+    let names: Vec<String> = commits.iter().map(|(mark, _)| mark.commit.to_string()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    // Notes that cannot be read are no hints.
+    for note in git.notes().read_many(&names).unwrap_or_default() {
+        let noted = commits.iter_mut().find(|(mark, _)| mark.commit == note.commit);
+        noted.into_iter().for_each(|(_, hints)| hints.note = Some(note.text.clone()));
+    }
     let before = std::iter::once(Mark { commit: ends.base.clone(), tree: case.trees.base.clone() });
     let before: Vec<Mark> = before.chain(commits.iter().map(|(mark, _)| mark.clone())).collect();
     // In a longer range, only the newest commits are read, and the commit before the first one is
@@ -27,30 +35,20 @@ pub(super) fn judge_pairs(case: &Case<'_>, evidence: &mut Evidence, ends: &Ends)
             .not_verified
             .push(format!("commits before the newest {COMMITS_MAX} were not judged one by one"));
     }
-    let mut pairs = Vec::new();
-    for (at, pair) in commits.windows(2).enumerate().skip(usize::from(is_cut)) {
-        let [(test, says), (code, answers)] = pair else { continue };
-        if is_called(says, &["test"]) && is_called(answers, &["feat", "fix"]) {
-            pairs.extend(before.get(at).map(|before| (before.clone(), test.clone(), code.clone())));
-        }
-    }
+    let (marks, hints): (Vec<Mark>, Vec<Hints>) = commits.into_iter().unzip();
+    let pair = |at: usize| Some((before.get(at)?, marks.get(at)?, marks.get(at + 1)?));
+    let found = pairs(&hints).into_iter().filter(|at| !is_cut || *at > 0);
+    let pairs: Vec<(&Mark, &Mark, &Mark)> = found.filter_map(pair).collect();
     let more = pairs.len().saturating_sub(PAIRS_MAX);
     if more > 0 {
         evidence.not_verified.push(format!("{more} more pairs of RED and GREEN commits"));
     }
     for (at, (before, test, code)) in pairs.into_iter().take(PAIRS_MAX).enumerate() {
         if case.question.shard.is_none_or(|shard| shard.has(at)) {
-            judge_pair(case, evidence, &before, &test, &code)?;
+            judge_pair(case, evidence, before, test, code)?;
         }
     }
     Ok(())
-}
-
-/// `feat: …`, `feat(area): …`, `feat!: …`.
-fn is_called(subject: &str, words: &[&str]) -> bool {
-    let head = subject.split_once(':').map_or("", |(head, _)| head);
-    let word = head.split(['(', '!']).next().unwrap_or_default();
-    words.contains(&word)
 }
 
 fn judge_pair(

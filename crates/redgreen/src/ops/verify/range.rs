@@ -57,7 +57,14 @@ pub(super) fn resolve(git: &Git, asked: Option<&RangeSpec>) -> Result<Result<End
             };
             match git.parents(&merge)?.as_slice() {
                 [base, head] => (commit(base)?, commit(head)?),
-                _ => return Ok(Err(absent(git, &format!("{name} is not a merge of two commits")))),
+                _ => {
+                    let sentence = format!("{name} is not a merge of two commits");
+                    // A shallow clone does not know the parents of its first commit.
+                    return Ok(Err(match git.is_shallow() {
+                        true => absent(git, &sentence),
+                        false => Reason::new(Code::VerifyNotAMerge, sentence),
+                    }));
+                }
             }
         }
         Some(RangeSpec::Branch(name)) => (target(git)?, commit(name)?),
@@ -79,7 +86,7 @@ pub(super) fn resolve(git: &Git, asked: Option<&RangeSpec>) -> Result<Result<End
     };
     if base == head {
         let sentence = format!("the range is empty: {head} adds nothing to the base");
-        return Ok(Err(Reason::new(Code::VerifyRange, sentence)));
+        return Ok(Err(Reason::new(Code::VerifyEmptyRange, sentence)));
     }
     Ok(Ok(Ends { base, head }))
 }

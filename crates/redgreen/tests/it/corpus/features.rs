@@ -31,6 +31,7 @@ session! { session_honest_python_bare_change, "honest/python/bare", "change", ig
 feature! { honest_python_bare_refusal, "honest/python/bare", "refusal" }
 feature! { honest_python_corners_fixture_data_file, "honest/python/corners", "fixture-data-file" }
 session! { session_honest_python_corners_fixture_data_file, "honest/python/corners", "fixture-data-file", ignored }
+squash! { squashed_honest_python_corners_fixture_data_file, "honest/python/corners", "fixture-data-file", ignored }
 feature! { honest_python_corners_cli_subprocess_test, "honest/python/corners", "cli-subprocess-test" }
 feature! { honest_python_corners_constant_added, "honest/python/corners", "constant-added", ignored }
 feature! { honest_python_corners_protocol_abc_and_error_type, "honest/python/corners", "protocol-abc-and-error-type", ignored }
@@ -41,9 +42,11 @@ feature! { honest_python_corners_module_that_finds_itself, "honest/python/corner
 feature! { honest_python_corners_what_is_there, "honest/python/corners", "what-is-there", ignored }
 feature! { honest_python_fixtures_price, "honest/python/fixtures", "price" }
 session! { session_honest_python_fixtures_price, "honest/python/fixtures", "price", ignored }
+squash! { squashed_honest_python_fixtures_price, "honest/python/fixtures", "price", ignored }
 feature! { honest_python_fixtures_repr, "honest/python/fixtures", "repr" }
 feature! { honest_python_ledger_invoice_in_a_folder, "honest/python/ledger", "invoice in a folder" }
 session! { session_honest_python_ledger_invoice_in_a_folder, "honest/python/ledger", "invoice in a folder", ignored }
+squash! { squashed_honest_python_ledger_invoice_in_a_folder, "honest/python/ledger", "invoice in a folder", ignored }
 feature! { honest_python_ledger_status, "honest/python/ledger", "status" }
 feature! { honest_python_library_index, "honest/python/library", "index" }
 session! { session_honest_python_library_index, "honest/python/library", "index", ignored }
@@ -52,6 +55,7 @@ feature! { honest_python_mocks_ring, "honest/python/mocks", "ring" }
 session! { session_honest_python_mocks_ring, "honest/python/mocks", "ring", ignored }
 feature! { honest_python_parcel_postage, "honest/python/parcel", "postage" }
 session! { session_honest_python_parcel_postage, "honest/python/parcel", "postage", ignored }
+squash! { squashed_honest_python_parcel_postage, "honest/python/parcel", "postage", ignored }
 feature! { honest_python_parcel_shared_items, "honest/python/parcel", "shared items" }
 feature! { honest_python_parcel_heavier_items, "honest/python/parcel", "heavier items", ignored }
 feature! { honest_python_parcel_sum_of_weights, "honest/python/parcel", "sum of weights", ignored }
@@ -62,9 +66,11 @@ feature! { honest_python_parcel_better_name, "honest/python/parcel", "better nam
 feature! { honest_python_parcel_round_trip, "honest/python/parcel", "round trip", ignored }
 feature! { honest_python_plain_pop, "honest/python/plain", "pop" }
 session! { session_honest_python_plain_pop, "honest/python/plain", "pop" }
+squash! { squashed_honest_python_plain_pop, "honest/python/plain", "pop" }
 feature! { honest_python_plain_length_and_truth, "honest/python/plain", "length and truth" }
 feature! { honest_python_prepared_price, "honest/python/prepared", "price" }
 session! { session_honest_python_prepared_price, "honest/python/prepared", "price", ignored }
+squash! { squashed_honest_python_prepared_price, "honest/python/prepared", "price", ignored }
 feature! { honest_python_shop_equal_money, "honest/python/shop", "equal money" }
 session! { session_honest_python_shop_equal_money, "honest/python/shop", "equal money", ignored }
 feature! { honest_python_shop_without_old_rounding, "honest/python/shop", "without old rounding" }
@@ -79,6 +85,7 @@ feature! { honest_python_shop_log, "honest/python/shop", "log", ignored }
 feature! { honest_python_shop_retry, "honest/python/shop", "retry", ignored }
 feature! { honest_python_state_two_answers, "honest/python/state", "two answers" }
 session! { session_honest_python_state_two_answers, "honest/python/state", "two answers", ignored }
+squash! { squashed_honest_python_state_two_answers, "honest/python/state", "two answers", ignored }
 feature! { honest_python_state_kept_answers, "honest/python/state", "kept answers" }
 feature! { honest_python_state_rows_of_a_set, "honest/python/state", "rows of a set", ignored }
 feature! { honest_python_textkit_slug, "honest/python/textkit", "slug" }
@@ -203,93 +210,135 @@ feature! { honest_typescript_timers_better_name, "honest/typescript/timers", "be
 feature! { honest_typescript_timers_round_trip, "honest/typescript/timers", "round trip", ignored }
 feature! { cheats_go_kit_wrong_reasons, "cheats/go/kit", "wrong-reasons" }
 session! { session_cheats_go_kit_wrong_reasons, "cheats/go/kit", "wrong-reasons", ignored }
+squash! { squashed_cheats_go_kit_wrong_reasons, "cheats/go/kit", "wrong-reasons", ignored }
 feature! { cheats_go_kit_roman, "cheats/go/kit", "roman" }
 session! { session_cheats_go_kit_roman, "cheats/go/kit", "roman", ignored }
+squash! { squashed_cheats_go_kit_roman, "cheats/go/kit", "roman", ignored }
 feature! { cheats_go_kit_late, "cheats/go/kit", "late", ignored }
 session! { session_cheats_go_kit_late, "cheats/go/kit", "late", ignored }
+squash! { squashed_cheats_go_kit_late, "cheats/go/kit", "late", ignored }
 feature! { cheats_go_state_who_asks, "cheats/go/state", "who asks" }
 session! { session_cheats_go_state_who_asks, "cheats/go/state", "who asks", ignored }
+squash! { squashed_cheats_go_state_who_asks, "cheats/go/state", "who asks", ignored }
 feature! { cheats_go_state_exits, "cheats/go/state", "exits" }
 session! { session_cheats_go_state_exits, "cheats/go/state", "exits", ignored }
+squash! { squashed_cheats_go_state_exits, "cheats/go/state", "exits", ignored }
 feature! { cheats_go_state_toggles, "cheats/go/state", "toggles", ignored }
 session! { session_cheats_go_state_toggles, "cheats/go/state", "toggles", ignored }
+squash! { squashed_cheats_go_state_toggles, "cheats/go/state", "toggles", ignored }
 feature! { cheats_node_calls_account, "cheats/node/calls", "account" }
 session! { session_cheats_node_calls_account, "cheats/node/calls", "account", ignored }
+squash! { squashed_cheats_node_calls_account, "cheats/node/calls", "account", ignored }
 feature! { cheats_node_calls_rank, "cheats/node/calls", "rank" }
 session! { session_cheats_node_calls_rank, "cheats/node/calls", "rank", ignored }
+squash! { squashed_cheats_node_calls_rank, "cheats/node/calls", "rank", ignored }
 feature! { cheats_node_kit_wrong_reasons, "cheats/node/kit", "wrong-reasons" }
 session! { session_cheats_node_kit_wrong_reasons, "cheats/node/kit", "wrong-reasons" }
+squash! { squashed_cheats_node_kit_wrong_reasons, "cheats/node/kit", "wrong-reasons", ignored }
 feature! { cheats_node_kit_wrap, "cheats/node/kit", "wrap" }
 session! { session_cheats_node_kit_wrap, "cheats/node/kit", "wrap", ignored }
+squash! { squashed_cheats_node_kit_wrap, "cheats/node/kit", "wrap" }
 feature! { cheats_node_kit_initials, "cheats/node/kit", "initials", ignored }
 session! { session_cheats_node_kit_initials, "cheats/node/kit", "initials", ignored }
+squash! { squashed_cheats_node_kit_initials, "cheats/node/kit", "initials", ignored }
 feature! { cheats_node_kit_money, "cheats/node/kit", "money", ignored }
 session! { session_cheats_node_kit_money, "cheats/node/kit", "money", ignored }
 feature! { cheats_node_language_json, "cheats/node/language", "json" }
 session! { session_cheats_node_language_json, "cheats/node/language", "json", ignored }
 feature! { cheats_node_language_fixture, "cheats/node/language", "fixture" }
 session! { session_cheats_node_language_fixture, "cheats/node/language", "fixture", ignored }
+squash! { squashed_cheats_node_kit_money, "cheats/node/kit", "money", ignored }
 feature! { cheats_node_oracle_helper, "cheats/node/oracle", "helper" }
 session! { session_cheats_node_oracle_helper, "cheats/node/oracle", "helper", ignored }
+squash! { squashed_cheats_node_oracle_helper, "cheats/node/oracle", "helper", ignored }
 feature! { cheats_node_oracle_table, "cheats/node/oracle", "table" }
 session! { session_cheats_node_oracle_table, "cheats/node/oracle", "table", ignored }
+squash! { squashed_cheats_node_oracle_table, "cheats/node/oracle", "table", ignored }
 feature! { cheats_node_state_exits, "cheats/node/state", "exits" }
 session! { session_cheats_node_state_exits, "cheats/node/state", "exits", ignored }
+squash! { squashed_cheats_node_state_exits, "cheats/node/state", "exits", ignored }
 feature! { cheats_node_state_toggles, "cheats/node/state", "toggles" }
 session! { session_cheats_node_state_toggles, "cheats/node/state", "toggles", ignored }
+squash! { squashed_cheats_node_state_toggles, "cheats/node/state", "toggles", ignored }
 feature! { cheats_python_bodies_retry, "cheats/python/bodies", "retry" }
 session! { session_cheats_python_bodies_retry, "cheats/python/bodies", "retry", ignored }
+squash! { squashed_cheats_python_bodies_retry, "cheats/python/bodies", "retry", ignored }
 feature! { cheats_python_bodies_command, "cheats/python/bodies", "command" }
 session! { session_cheats_python_bodies_command, "cheats/python/bodies", "command", ignored }
+squash! { squashed_cheats_python_bodies_command, "cheats/python/bodies", "command", ignored }
 feature! { cheats_python_calls_account, "cheats/python/calls", "account" }
 session! { session_cheats_python_calls_account, "cheats/python/calls", "account", ignored }
+squash! { squashed_cheats_python_calls_account, "cheats/python/calls", "account", ignored }
 feature! { cheats_python_calls_rank, "cheats/python/calls", "rank" }
 session! { session_cheats_python_calls_rank, "cheats/python/calls", "rank", ignored }
+squash! { squashed_cheats_python_calls_rank, "cheats/python/calls", "rank", ignored }
 feature! { cheats_python_equality_money, "cheats/python/equality", "money" }
 session! { session_cheats_python_equality_money, "cheats/python/equality", "money", ignored }
+squash! { squashed_cheats_python_equality_money, "cheats/python/equality", "money", ignored }
 feature! { cheats_python_equality_conf, "cheats/python/equality", "conf" }
 session! { session_cheats_python_equality_conf, "cheats/python/equality", "conf", ignored }
+squash! { squashed_cheats_python_equality_conf, "cheats/python/equality", "conf", ignored }
 feature! { cheats_python_equality_prices, "cheats/python/equality", "prices", ignored }
 session! { session_cheats_python_equality_prices, "cheats/python/equality", "prices", ignored }
+squash! { squashed_cheats_python_equality_prices, "cheats/python/equality", "prices", ignored }
 feature! { cheats_python_kit_wrong_reasons, "cheats/python/kit", "wrong-reasons" }
 session! { session_cheats_python_kit_wrong_reasons, "cheats/python/kit", "wrong-reasons" }
+squash! { squashed_cheats_python_kit_wrong_reasons, "cheats/python/kit", "wrong-reasons", ignored }
 feature! { cheats_python_kit_wrap, "cheats/python/kit", "wrap" }
 session! { session_cheats_python_kit_wrap, "cheats/python/kit", "wrap", ignored }
+squash! { squashed_cheats_python_kit_wrap, "cheats/python/kit", "wrap" }
 feature! { cheats_python_kit_initials, "cheats/python/kit", "initials", ignored }
 session! { session_cheats_python_kit_initials, "cheats/python/kit", "initials", ignored }
 feature! { cheats_python_language_isclose, "cheats/python/language", "isclose" }
 session! { session_cheats_python_language_isclose, "cheats/python/language", "isclose", ignored }
 feature! { cheats_python_language_hook, "cheats/python/language", "hook" }
 session! { session_cheats_python_language_hook, "cheats/python/language", "hook", ignored }
+squash! { squashed_cheats_python_kit_initials, "cheats/python/kit", "initials", ignored }
 feature! { cheats_python_oracle_helper, "cheats/python/oracle", "helper" }
 session! { session_cheats_python_oracle_helper, "cheats/python/oracle", "helper", ignored }
+squash! { squashed_cheats_python_oracle_helper, "cheats/python/oracle", "helper", ignored }
 feature! { cheats_python_oracle_table, "cheats/python/oracle", "table" }
 session! { session_cheats_python_oracle_table, "cheats/python/oracle", "table", ignored }
+squash! { squashed_cheats_python_oracle_table, "cheats/python/oracle", "table", ignored }
 feature! { cheats_python_state_exits, "cheats/python/state", "exits" }
 session! { session_cheats_python_state_exits, "cheats/python/state", "exits", ignored }
+squash! { squashed_cheats_python_state_exits, "cheats/python/state", "exits", ignored }
 feature! { cheats_python_state_toggles, "cheats/python/state", "toggles" }
 session! { session_cheats_python_state_toggles, "cheats/python/state", "toggles", ignored }
+squash! { squashed_cheats_python_state_toggles, "cheats/python/state", "toggles", ignored }
 feature! { cheats_python_state_toggle_in_one_test, "cheats/python/state", "toggle in one test", ignored }
 session! { session_cheats_python_state_toggle_in_one_test, "cheats/python/state", "toggle in one test", ignored }
+squash! { squashed_cheats_python_state_toggle_in_one_test, "cheats/python/state", "toggle in one test", ignored }
 feature! { cheats_python_state_answers_in_a_row, "cheats/python/state", "answers in a row", ignored }
 session! { session_cheats_python_state_answers_in_a_row, "cheats/python/state", "answers in a row", ignored }
+squash! { squashed_cheats_python_state_answers_in_a_row, "cheats/python/state", "answers in a row", ignored }
 feature! { cheats_rust_examples_weakened_example, "cheats/rust/examples", "weakened-example" }
 session! { session_cheats_rust_examples_weakened_example, "cheats/rust/examples", "weakened-example", ignored }
+squash! { squashed_cheats_rust_examples_weakened_example, "cheats/rust/examples", "weakened-example", ignored }
 feature! { cheats_rust_examples_renamed_and_broken, "cheats/rust/examples", "renamed-and-broken" }
 session! { session_cheats_rust_examples_renamed_and_broken, "cheats/rust/examples", "renamed-and-broken", ignored }
+squash! { squashed_cheats_rust_examples_renamed_and_broken, "cheats/rust/examples", "renamed-and-broken", ignored }
 feature! { cheats_rust_kit_wrong_reasons, "cheats/rust/kit", "wrong-reasons" }
 session! { session_cheats_rust_kit_wrong_reasons, "cheats/rust/kit", "wrong-reasons", ignored }
+squash! { squashed_cheats_rust_kit_wrong_reasons, "cheats/rust/kit", "wrong-reasons", ignored }
 feature! { cheats_rust_kit_wrap, "cheats/rust/kit", "wrap" }
 session! { session_cheats_rust_kit_wrap, "cheats/rust/kit", "wrap", ignored }
+squash! { squashed_cheats_rust_kit_wrap, "cheats/rust/kit", "wrap", ignored }
 feature! { cheats_rust_kit_money, "cheats/rust/kit", "money", ignored }
 session! { session_cheats_rust_kit_money, "cheats/rust/kit", "money", ignored }
+squash! { squashed_cheats_rust_kit_money, "cheats/rust/kit", "money", ignored }
 feature! { cheats_rust_state_who_asks, "cheats/rust/state", "who asks" }
 session! { session_cheats_rust_state_who_asks, "cheats/rust/state", "who asks", ignored }
+squash! { squashed_cheats_rust_state_who_asks, "cheats/rust/state", "who asks", ignored }
 feature! { cheats_rust_state_exits, "cheats/rust/state", "exits" }
 session! { session_cheats_rust_state_exits, "cheats/rust/state", "exits", ignored }
+squash! { squashed_cheats_rust_state_exits, "cheats/rust/state", "exits", ignored }
 feature! { cheats_rust_state_toggles, "cheats/rust/state", "toggles", ignored }
 session! { session_cheats_rust_state_toggles, "cheats/rust/state", "toggles", ignored }
+squash! { squashed_cheats_rust_state_toggles, "cheats/rust/state", "toggles", ignored }
 feature! { cheats_typescript_kit_wrong_reasons, "cheats/typescript/kit", "wrong-reasons" }
 session! { session_cheats_typescript_kit_wrong_reasons, "cheats/typescript/kit", "wrong-reasons", ignored }
+squash! { squashed_cheats_typescript_kit_wrong_reasons, "cheats/typescript/kit", "wrong-reasons", ignored }
 feature! { cheats_typescript_kit_wrap, "cheats/typescript/kit", "wrap" }
 session! { session_cheats_typescript_kit_wrap, "cheats/typescript/kit", "wrap", ignored }
+squash! { squashed_cheats_typescript_kit_wrap, "cheats/typescript/kit", "wrap", ignored }

@@ -1,6 +1,9 @@
 //! `redgreen verify` on ranges of every shape that people and forges make: what is proven, what is
 //! refuted, and what cannot be found out.
 
+mod evidence;
+mod forged;
+
 use std::fs;
 
 use serde_json::Value;
@@ -257,7 +260,8 @@ fn documentation_a_lock_file_and_an_empty_range() {
     story.file("poetry.lock", "content-hash = \"1\"\n").commit("a lock");
     let json = proven(&story, "main..topic");
     assert!(json["notVerified"].to_string().contains("poetry.lock"), "{json:#}");
-    inconclusive(&story, "topic..topic", "the range is empty");
+    let json = inconclusive(&story, "topic..topic", "the range is empty");
+    assert_eq!(codes(&json), ["verify.empty_range"], "the next step fits");
     story
         .file("old.py", &OLD.replace("    return", "    \"\"\"Twice as much.\"\"\"\n    return"))
         .commit("says what");
@@ -436,7 +440,8 @@ fn ci_says_which_commits_it_is_about() {
     let said = story.redgreen("verify --json").exits(0);
     assert_eq!(said.json()["evidence"]["head"].as_str(), Some(&*head));
     story.git("checkout -q topic");
-    inconclusive(&story, "--pr", "is not a merge of two commits");
+    let json = inconclusive(&story, "--pr", "is not a merge of two commits");
+    assert_eq!(codes(&json), ["verify.not_a_merge"], "the next step fits");
 }
 
 #[test]
