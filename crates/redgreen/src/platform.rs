@@ -8,7 +8,7 @@ mod linux;
 mod macos;
 // Tested on Linux as well.
 #[cfg(any(target_os = "macos", test))]
-mod polling;
+pub mod polling;
 
 #[cfg(target_os = "linux")]
 pub use linux::{FOLDER, Watcher, open_beneath, path_of, way_to};

@@ -234,8 +234,7 @@ fn a_name_of_a_test_adds_no_line_and_no_command() {
     let (said, answer) = (quoted(NAME), quoted("done\n::error::forged\n  ##[error]forged"));
     let test = format!(
         "import test from 'node:test';\nimport assert from 'node:assert';\nimport {{ add }} from './calc.js';\n\n\
-         test({:?}, () => assert.equal(add(1, 2), 3));\n",
-        NAME
+         test({NAME:?}, () => assert.equal(add(1, 2), 3));\n"
     );
     let plan = PLAN.replace("test_add.py", "calc.test.js").replace("calc.py", "calc.js");
     let writes = |file: &str, text: &str| {
