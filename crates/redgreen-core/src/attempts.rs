@@ -389,12 +389,12 @@ impl Candidate {
     }
 }
 
-/// The best attempts by this criterion, and the others. All stay if it is unknown for one of them.
+/// The best attempts by this criterion, and the others. Unknown evidence does not decide.
 fn best(criterion: Criterion, left: Vec<&Candidate>) -> (Vec<&Candidate>, Vec<&Candidate>) {
     let compare = |one: &Candidate, other: &Candidate| match criterion {
         Criterion::Verdict => one.grade().cmp(&other.grade()),
-        Criterion::Withheld => failures(one.withheld()).cmp(&failures(other.withheld())),
-        Criterion::OthersTests => failures(one.others).cmp(&failures(other.others)),
+        Criterion::Withheld => withheld(one.withheld(), other.withheld()),
+        Criterion::OthersTests => failures(one.others, other.others),
         Criterion::Mutants => kill_rate(one, other),
         Criterion::Lint => other.findings().cmp(&one.findings()),
         Criterion::Size => size(other).cmp(&size(one)),
@@ -424,10 +424,24 @@ fn best(criterion: Criterion, left: Vec<&Candidate>) -> (Vec<&Candidate>, Vec<&C
     (kept, out)
 }
 
-/// Greater is better: fewer failures first, then more passed tests.
-fn failures(tested: Option<Tested>) -> (std::cmp::Reverse<u64>, u64) {
-    let Tested { passed, of } = tested.unwrap_or_default();
-    (std::cmp::Reverse(of.saturating_sub(passed)), passed)
+/// Greater is better. All attempts have the same withheld tests, so after the failures it counts
+/// how many could run.
+fn withheld(one: Option<Tested>, other: Option<Tested>) -> Ordering {
+    match one.zip(other) {
+        Some((one, other)) => failures(Some(one), Some(other)).then(one.passed.cmp(&other.passed)),
+        None => Ordering::Equal,
+    }
+}
+
+/// Greater is better: fewer failures. The tests of the other attempts differ from attempt to
+/// attempt, so more passed tests only mean that the others wrote more. An attempt without any is
+/// not compared.
+fn failures(one: Option<Tested>, other: Option<Tested>) -> Ordering {
+    let failed = |tested: Tested| (tested.of > 0).then(|| tested.of.saturating_sub(tested.passed));
+    match one.and_then(failed).zip(other.and_then(failed)) {
+        Some((one, other)) => other.cmp(&one),
+        None => Ordering::Equal,
+    }
 }
 
 fn kill_rate(one: &Candidate, other: &Candidate) -> Ordering {

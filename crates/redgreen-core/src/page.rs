@@ -21,11 +21,19 @@ pub fn page(title: &str, body: &str) -> String {
     )
 }
 
-/// Text for HTML, in an element or an attribute; nothing in it hides or reorders words.
+/// Text for HTML, in an element or an attribute; nothing in it hides or reorders words, and nothing
+/// is a command for a CI system that reads the page from stdout (see `text::without_commands`).
 pub fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for letter in text::visible(text).chars() {
+    let text = text::visible(text);
+    let mut letters = text.chars().peekable();
+    let mut begins = true;
+    while let Some(letter) = letters.next() {
+        // The last letter may be followed by one of another text.
+        let doubled = letters.peek().is_none_or(|next| *next == letter);
         match letter {
+            ':' if begins && doubled => safe.push_str("&#58;"),
+            '#' if doubled => safe.push_str("&#35;"),
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
@@ -33,6 +41,30 @@ pub fn escaped(text: &str) -> String {
             '\'' => safe.push_str("&#39;"),
             letter => safe.push(letter),
         }
+        begins = letter == '\n' || begins && letter.is_whitespace();
     }
     safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_neither_markup_nor_a_command() {
+        for (text, expected) in [
+            ("a < b & 'c'", "a &lt; b &amp; &#39;c&#39;"),
+            ("a::b: c # d", "a::b: c # d"),
+            ("::error::x", "&#58;:error::x"),
+            ("a\n \t::error::x", "a\n \t&#58;:error::x"),
+            ("a\r\n::x", "a\n&#58;:x"),
+            ("##[error]x", "&#35;#[error]x"),
+            ("a ###vso[x]", "a &#35;&#35;#vso[x]"),
+            // Two texts next to each other.
+            ("a #", "a &#35;"),
+            (":", "&#58;"),
+        ] {
+            assert_eq!(escaped(text), expected, "{text:?}");
+        }
+    }
 }

@@ -18,6 +18,16 @@ pub fn on_one_line(text: &str) -> Cow<'_, str> {
     replaced(text, Lines::One)
 }
 
+/// A sentence about something with a name: a name with line breaks adds no line. Other characters
+/// are left to the printer.
+pub fn without_line_breaks(text: &str) -> Cow<'_, str> {
+    if text.contains(['\n', '\r']) {
+        Cow::Owned(text.replace('\n', "␊").replace('\r', "␍"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
 /// A word of a command for users to paste into a shell, quoted if the shell would interpret it. Git
 /// allows a branch called `main;rm`.
 pub fn shell_word(text: &str) -> Cow<'_, str> {

@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text;
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
@@ -108,6 +110,7 @@ pub enum Decision {
 #[serde(rename_all = "camelCase")]
 pub struct Reason {
     pub code: Code,
+    /// Usually one line; see `Reason::new`.
     pub sentence: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test: Option<String>,
@@ -417,8 +420,15 @@ impl Verdict {
 }
 
 impl Reason {
+    /// With a sentence on one line: a test can have a name that looks like lines of ours.
     pub fn new(code: Code, sentence: impl Into<String>) -> Self {
-        Self { code, sentence: sentence.into(), test: None, file: None, line: None }
+        Self::in_lines(code, text::without_line_breaks(&sentence.into()))
+    }
+
+    /// With a sentence of several lines. Names in it have to be on one line.
+    pub fn in_lines(code: Code, sentence: impl Into<String>) -> Self {
+        let sentence = sentence.into();
+        Self { code, sentence, test: None, file: None, line: None }
     }
 
     /// The sentence of the vocabulary, if there is nothing more to say.
@@ -442,8 +452,8 @@ impl Reason {
 
     fn line(&self) -> String {
         let place = match (&self.file, self.line) {
-            (Some(file), Some(line)) => format!(" ({file}:{line})"),
-            (Some(file), None) => format!(" ({file})"),
+            (Some(file), Some(line)) => format!(" ({}:{line})", text::without_line_breaks(file)),
+            (Some(file), None) => format!(" ({})", text::without_line_breaks(file)),
             (None, _) => String::new(),
         };
         format!("{}: {}{place}", self.code.as_str(), self.sentence)
@@ -453,6 +463,15 @@ impl Reason {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_is_one_line_whatever_its_names_contain() {
+        let reason = Reason::new(Code::RedAssertion, "a\nGREEN accepted\r\n  why fails: 1 != 2")
+            .place(Some("a\nb.py"), Some(3));
+        assert_eq!(reason.sentence, "a␊GREEN accepted␍␊  why fails: 1 != 2");
+        let verdict = Verdict::refused(vec![reason]);
+        assert_eq!(verdict.sentences().lines().count(), 1, "{}", verdict.sentences());
+    }
 
     #[test]
     fn every_code_has_a_name_a_sentence_and_a_next_step_of_its_own() {

@@ -12,6 +12,7 @@ use crate::judge::reports;
 use crate::names::{Oid, ProjectFile, RunFile};
 use crate::report::{Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test};
 use crate::syntax::{Language, items};
+use crate::text::without_line_breaks;
 use crate::verdict::{Code, Decision, Reason, Verdict};
 
 /// Within this folder of the worktree, a file has the path that it would have in the project.
@@ -298,9 +299,9 @@ fn told(test: &Test, files: &[&TestFile]) -> Reason {
     let sentence = format!(
         "{} {what}{line}\nthis test was withheld: the code must also work for values that no \
          visible test uses",
-        test.id
+        without_line_breaks(&test.id)
     );
-    Reason::new(Code::GreenOverfits, sentence).test(&test.id)
+    Reason::in_lines(Code::GreenOverfits, sentence).test(&test.id)
 }
 
 fn bounded(message: &str) -> String {

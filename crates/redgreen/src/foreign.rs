@@ -21,6 +21,8 @@ use crate::config::is_inside;
 use crate::git::remove_folder;
 use crate::platform;
 
+/// Texts that redgreen reads from a repository are shorter, even a list of all shallow commits.
+pub const TEXT_BYTES_MAX: u64 = 16 << 20;
 const NEW_FILE: Mode = Mode::from_raw_mode(0o666);
 const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
 
@@ -31,6 +33,34 @@ pub fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))
+}
+
+/// Opens a regular file, also through a link. Does not block on a pipe. For the files of a
+/// repository: one that was copied as a folder can have anything in their place.
+pub fn open_file(path: &Path) -> Result<File> {
+    let file = open_at_once(path, OFlags::empty())?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(Error::new(ErrorKind::InvalidInput, "not a regular file"))
+    }
+}
+
+/// The content of a regular file, also through a link. An error if it is larger than `bytes_max`.
+pub fn read_file(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_file(path)?.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 <= bytes_max {
+        Ok(bytes)
+    } else {
+        Err(Error::new(ErrorKind::FileTooLarge, "the file is too large"))
+    }
+}
+
+/// Like `read_file`, for a short text such as a ref or a list of ignore rules.
+pub fn read_text(path: &Path) -> Result<String> {
+    String::from_utf8(read_file(path, TEXT_BYTES_MAX)?)
+        .map_err(|error| Error::new(ErrorKind::InvalidData, error))
 }
 
 /// Opens a file named on a command line or in a setting. It may be a link or a pipe. A pipe without
@@ -258,15 +288,12 @@ fn open_at_once(path: &Path, flags: OFlags) -> Result<File> {
 mod tests {
     use std::os::unix::fs::symlink;
 
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use rustix::fs::CWD;
 
     use super::*;
+    use crate::platform::make_pipe as pipe;
 
     const BYTES_MAX: u64 = 8;
-
-    fn pipe(path: &Path) {
-        mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
-    }
 
     #[test]
     fn reads_only_small_regular_files() {
@@ -282,6 +309,28 @@ mod tests {
         for name in ["large", "folder", "link", "endless", "pipe", "missing"] {
             assert_eq!(read(&at(name), BYTES_MAX).unwrap(), None, "{name}");
         }
+    }
+
+    #[test]
+    fn reads_regular_files_through_links_and_blocks_on_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("plain"), "12345678").unwrap();
+        fs::write(at("large"), "123456789").unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        symlink(at("plain"), at("link")).unwrap();
+        symlink("/dev/zero", at("endless")).unwrap();
+        pipe(&at("pipe"));
+        symlink(at("pipe"), at("link to a pipe")).unwrap();
+        for name in ["plain", "link"] {
+            assert_eq!(read_file(&at(name), BYTES_MAX).unwrap(), b"12345678", "{name}");
+            assert_eq!(read_text(&at(name)).unwrap(), "12345678", "{name}");
+        }
+        for name in ["large", "folder", "endless", "pipe", "link to a pipe", "missing"] {
+            assert!(read_file(&at(name), BYTES_MAX).is_err(), "{name}");
+        }
+        let kind = read_file(&at("missing"), BYTES_MAX).unwrap_err().kind();
+        assert_eq!(kind, ErrorKind::NotFound);
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod salvage;
 mod scratch;
 mod settle;
 mod snapshot;
+mod special;
 mod state;
 mod submodule;
 mod tree;

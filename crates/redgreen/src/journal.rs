@@ -26,6 +26,7 @@ pub use store::{RunFolder, Store};
 pub use tail::Tail;
 
 use crate::failure::Failure;
+use crate::foreign;
 use crate::private;
 
 const VERSION: u32 = 1;
@@ -232,7 +233,7 @@ impl Journal {
 pub fn read(folder: &RunFolder) -> Result<(Option<State>, Vec<Line>)> {
     folder.check()?;
     let path = folder.path.join(FILE);
-    let mut file = match File::open(&path) {
+    let mut file = match foreign::open_file(&path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             return Ok((None, Vec::new()));
@@ -257,7 +258,7 @@ pub fn path(folder: &RunFolder) -> PathBuf {
 
 /// Whether a process works on the run now.
 pub fn is_busy(folder: &RunFolder) -> bool {
-    File::open(folder.path.join(LOCK)).is_ok_and(|file| file.try_lock_shared().is_err())
+    foreign::open_file(&folder.path.join(LOCK)).is_ok_and(|file| file.try_lock_shared().is_err())
 }
 
 fn lock(folder: &RunFolder) -> Result<File> {

@@ -6,14 +6,26 @@
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
+// Tested on Linux as well.
+#[cfg(any(target_os = "macos", test))]
+pub mod polling;
 
 #[cfg(target_os = "linux")]
-pub use linux::{FOLDER, open_beneath, path_of, way_to};
+pub use linux::{FOLDER, Watcher, open_beneath, path_of, way_to};
 #[cfg(target_os = "macos")]
 pub use macos::{FOLDER, open_beneath, path_of, way_to};
+#[cfg(target_os = "macos")]
+pub use polling::Watcher;
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 compile_error!("redgreen runs on Linux and macOS; on Windows, use WSL");
+
+/// A pipe without a writer, for tests. Rustix has no call for it on macOS.
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a program that ends at once, in tests only")]
+pub fn make_pipe(path: &std::path::Path) {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+}
 
 #[cfg(test)]
 mod tests {
@@ -21,10 +33,40 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::unix::fs::symlink;
     use std::path::Path;
+    use std::time::Duration;
 
     use rustix::fs::{Mode, OFlags};
 
     use super::*;
+
+    /// Both kinds of watchers.
+    macro_rules! sees_what_is_moved_there {
+        ($name:ident, $watcher:ty) => {
+            #[test]
+            fn $name() {
+                const WAIT: Duration = Duration::from_millis(20);
+                let folder = tempfile::tempdir().unwrap();
+                let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+                fs::create_dir_all(&from).unwrap();
+                fs::create_dir_all(&to).unwrap();
+                let put = |name: &str, text: &str| {
+                    fs::write(from.join(name), text).unwrap();
+                    fs::rename(from.join(name), to.join(name)).unwrap();
+                };
+                put("known", "1");
+                let mut watcher = <$watcher>::new(&to).unwrap();
+                assert!(watcher.changed(WAIT).unwrap().is_empty());
+                put("new", "1");
+                assert_eq!(watcher.changed(WAIT).unwrap(), ["new"]);
+                put("known", "2");
+                assert_eq!(watcher.changed(WAIT).unwrap(), ["known"]);
+                fs::remove_file(to.join("known")).unwrap();
+                assert!(watcher.changed(WAIT).unwrap().is_empty());
+            }
+        };
+    }
+    sees_what_is_moved_there!(the_watcher_of_the_system_sees_what_is_moved_there, Watcher);
+    sees_what_is_moved_there!(polling_sees_what_is_moved_there, polling::Watcher);
 
     #[test]
     fn files_are_opened_below_a_folder_and_nowhere_else() {

@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
+use rustix::fs::OFlags;
+
 const FOLDER: u32 = 0o700;
 const FILE: u32 = 0o600;
 
@@ -19,9 +21,11 @@ pub fn close(folder: &Path) -> io::Result<()> {
     std::fs::set_permissions(folder, Permissions::from_mode(FOLDER))
 }
 
-/// Opens a file with these options. New files are readable only by the user.
+/// Opens a file with these options. New files are readable only by the user. A pipe without a
+/// reader, which a copied repository can have in place of a file, is an error instead of a wait.
 pub fn open(options: &mut OpenOptions, file: &Path) -> io::Result<File> {
-    let opened = options.mode(FILE).open(file)?;
+    let at_once = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let opened = options.mode(FILE).custom_flags(at_once).open(file)?;
     // An existing file may have been readable by others.
     if opened.metadata()?.permissions().mode() & 0o077 != 0 {
         opened.set_permissions(Permissions::from_mode(FILE))?;

@@ -136,6 +136,17 @@ fn the_best_refused_attempt_goes_on() {
 }
 
 #[test]
+fn unknown_evidence_and_more_tests_do_not_decide() {
+    // The same code; the second attempt adds a test, which only the first one is run with.
+    check(&["accepted 1/1o 0/1m", "accepted 0/0o T 6/6m"], "2 by mutants killed");
+    check(&["accepted 0/1o 9L", "accepted 0/0o T"], "1 by size of the diff");
+    check(&["accepted 2/2o T", "accepted 1/1o T 9L"], "2 by size of the diff");
+    check(&["accepted 1/2o T", "accepted 3/3o T", "accepted 9L T 0/0o"], "3 by size of the diff");
+    check(&["accepted 2/2w", "accepted 9L"], "2 by size of the diff");
+    check(&["overfits 1/3w", "overfits"], "1 by order");
+}
+
+#[test]
 fn tests_of_the_others_are_run_only_if_they_can_decide() {
     check(&["accepted T", "accepted", "cheat T"], "compare [1, 2]");
     check(&["accepted T", "cheat"], "1 by verdict");

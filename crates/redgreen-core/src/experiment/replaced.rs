@@ -13,6 +13,7 @@ use crate::framework::{Home, Identity};
 use crate::path::folder;
 use crate::report::{LoadError, Report, Status, Test};
 use crate::syntax::{self, Item, ItemChange, Language};
+use crate::text::without_line_breaks;
 
 /// The maximum number of code files to search for names.
 const CODE_FILES_MAX: usize = 400;
@@ -50,7 +51,7 @@ pub fn replaced(material: &Material<'_>, before: &Report, after: &Report) -> Rep
         .ids
         .iter()
         .take(NAMED_MAX)
-        .map(|id| format!("RED removes or replaces a test: {id}"));
+        .map(|id| format!("RED removes or replaces a test: {}", without_line_breaks(id)));
     replaced.notes.extend(removed);
     let more = replaced.ids.len().saturating_sub(NAMED_MAX);
     replaced.notes.extend((more > 0).then(|| format!("RED removes or replaces {more} more tests")));

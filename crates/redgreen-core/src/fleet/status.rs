@@ -13,6 +13,9 @@ use crate::phase::Phase;
 
 /// A job fails after this many failures of workers.
 pub const FAILURES_MAX: u32 = 5;
+/// A job fails after this many workers in a row that were lost with it, such as killed by what its
+/// tests do. An accepted phase starts the count anew.
+pub const LOST_WORKERS_MAX: u32 = 5;
 /// The latest events that a status keeps.
 const LOG_MAX: usize = 40;
 /// The number of kept records. A push that failed leaves one that is not the last.
@@ -57,6 +60,9 @@ pub struct Status {
     pub day: Option<Label>,
     #[serde(default)]
     pub failures: u32,
+    /// The workers that were lost with it since its last accepted phase.
+    #[serde(default)]
+    pub lost: u32,
     /// How often it entered the merge queue.
     #[serde(default)]
     pub merges: u32,
@@ -293,6 +299,7 @@ impl Status {
             spent: Share::default(),
             day: None,
             failures: 0,
+            lost: 0,
             merges: 0,
             messages: Vec::new(),
             stop_asked: false,
@@ -321,10 +328,20 @@ impl Status {
             ) => {
                 self.epoch = self.epoch.saturating_add(1);
                 self.message = *message;
-                self.worker = Some(worker.clone());
                 self.day = day.clone().or(self.day);
-                self.remark = None;
-                if state == JobState::Merging { JobState::Merging } else { JobState::Running }
+                // A worker that ends says so; this one's lease ended by itself.
+                self.lost = self.lost.saturating_add(u32::from(self.worker.is_some()));
+                match (self.lost >= LOST_WORKERS_MAX, state) {
+                    (true, _) => {
+                        self.remark = self.worker.take().as_ref().map(lost_workers);
+                        JobState::Failed
+                    }
+                    (false, state) => {
+                        self.worker = Some(worker.clone());
+                        self.remark = None;
+                        if state == JobState::Merging { state } else { JobState::Running }
+                    }
+                }
             }
             (
                 Event::Progress { run, record, phase, spent },
@@ -334,6 +351,7 @@ impl Status {
                 self.records.push(record.clone());
                 let extra = self.records.len().saturating_sub(RECORDS_MAX);
                 self.records.drain(..extra);
+                self.lost = if phase.is_some() { 0 } else { self.lost };
                 self.phase = phase.or(self.phase);
                 self.spent = *spent;
                 state
@@ -410,13 +428,25 @@ impl Status {
             (_, _) => return Err(unfit),
         };
         self.changed_at = at;
-        if let Some(words) = event.words() {
+        let failed = |why: &Label| Event::Failed { why: why.clone() }.words();
+        let words = match (event, &self.state) {
+            (Event::Claimed { .. }, JobState::Failed) => self.remark.as_ref().and_then(failed),
+            (event, _) => event.words(),
+        };
+        if let Some(words) = words {
             self.log.push(Entry { at, epoch: self.epoch, event: Label::of(&words) });
             let extra = self.log.len().saturating_sub(LOG_MAX);
             self.log.drain(..extra);
         }
         Ok(self)
     }
+}
+
+fn lost_workers(last: &Label) -> Label {
+    Label::of(&format!(
+        "{LOST_WORKERS_MAX} workers in a row were lost with this job and no phase was accepted; \
+         the last one was {last}"
+    ))
 }
 
 /// Whether a job may start, given the jobs it waits for.

@@ -11,6 +11,7 @@ use crate::experiment::{
     self, Experiment, Material, Observation, Tree, bodies, contents, order, outside,
 };
 use crate::report::{Outcome, Status};
+use crate::text::without_line_breaks;
 use crate::verdict::{Code, Decision, Reason, Verdict};
 
 pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
@@ -242,7 +243,8 @@ fn depends_on_order(
             if let Some(reason) = order::only_once(material, &id) {
                 return Ok(Some(reason));
             }
-            verdict.notes.push(format!("{id} passes only the first time it runs in a process"));
+            let name = without_line_breaks(&id);
+            verdict.notes.push(format!("{name} passes only the first time it runs in a process"));
         }
     }
     Ok(None)

@@ -7,6 +7,7 @@ use crate::framework::{FRAMEWORKS, Framework};
 use crate::judge::reports;
 use crate::phase::JudgedPhase;
 use crate::syntax::{self, ItemChange, Language, SOURCE_BYTES_MAX};
+use crate::text;
 use crate::verdict::{Code, Reason};
 
 use super::{Stage, Touched};
@@ -132,7 +133,8 @@ fn name_items(reason: &mut Reason, path: &str, old: &str, new: &str) {
         });
     let changed: Vec<String> = changed.take(NAMED_MAX).collect();
     if !changed.is_empty() {
-        reason.sentence = format!("{}: {}", reason.sentence, changed.join(", "));
+        let sentence = format!("{}: {}", reason.sentence, changed.join(", "));
+        reason.sentence = text::without_line_breaks(&sentence).into_owned();
     }
 }
 

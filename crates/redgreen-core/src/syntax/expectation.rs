@@ -56,7 +56,7 @@ pub(super) fn written<'t>(test: &Found<'t>, expected: &Part<'t>) -> Vec<Part<'t>
 /// The table that a name refers to.
 fn table(name: Node<'_>) -> Option<Node<'_>> {
     let is_name = name.is(row(name.tree().language).identifiers);
-    let values = is_name.then(|| sight::values(name, name.text())).unwrap_or_default();
+    let values = if is_name { sight::values(name, name.text()) } else { Vec::new() };
     values.into_iter().find_map(|value| value.subtree().take(4).find(|node| node.is(TABLES)))
 }
 

@@ -269,14 +269,7 @@ mod tests {
         std::fs::create_dir_all(root.join("src")).unwrap();
         symlink(folder.path(), root.join("out")).unwrap();
         symlink("src", root.join("inside")).unwrap();
-        rustix::fs::mknodat(
-            rustix::fs::CWD,
-            root.join("pipe"),
-            rustix::fs::FileType::Fifo,
-            Mode::from_raw_mode(0o600),
-            0,
-        )
-        .unwrap();
+        platform::make_pipe(&root.join("pipe"));
         let place = Place::new(&root).unwrap();
         place.write("a/b/c.py", "x\n").unwrap();
         place.write("inside/d.py", "y\n").unwrap();

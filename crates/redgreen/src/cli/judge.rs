@@ -118,8 +118,8 @@ pub(super) fn word(decision: Decision) -> &'static str {
 
 pub(super) fn reason_line(reason: &Reason) -> String {
     let place = match (&reason.file, reason.line) {
-        (Some(file), Some(line)) => format!(" ({file}:{line})"),
-        (Some(file), None) => format!(" ({file})"),
+        (Some(file), Some(line)) => format!(" ({}:{line})", view::name(file)),
+        (Some(file), None) => format!(" ({})", view::name(file)),
         (None, _) => String::new(),
     };
     format!("{}: {}{place}", reason.code.as_str(), reason.sentence)

@@ -49,11 +49,22 @@ impl QueueArgs {
         Queue::open(&place, &desk.environment)
     }
 
-    /// The queue, if the name is that of a job and not of a run in this clone.
+    /// The queue, if the name is that of a job, or the beginning of one, and not of a run in this
+    /// clone.
     pub(super) fn of_job(&self, desk: &Desk, name: Option<&str>) -> Result<Option<Queue>> {
-        match name.map(JobId::parse) {
-            Some(Ok(_)) => self.open(desk).map(Some),
-            Some(Err(_)) | None => Ok(None),
+        let Some(name) = name else { return Ok(None) };
+        if JobId::parse(name).is_ok() {
+            return self.open(desk).map(Some);
+        }
+        let is_run = desk.project().is_ok_and(|project| project.store.has(name));
+        if is_run {
+            return Ok(None);
+        }
+        match self.open(desk) {
+            Ok(queue) => Ok(queue.find(name)?.is_some().then_some(queue)),
+            // A queue that nobody named may be out of reach; then the name is that of no run.
+            Err(_) if self.queue.is_none() => Ok(None),
+            Err(error) => Err(error),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `redgreen work`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use redgreen_core::fleet::TAGS_MAX;
@@ -9,6 +9,7 @@ use redgreen_core::names::{Label, Repository, Tag};
 use super::Desk;
 use super::queue::QueueArgs;
 use super::run::AgentArgs;
+use crate::agent::choice::Choice;
 use crate::failure::{Code, Failure};
 use crate::ops;
 use crate::ops::work::Options;
@@ -74,16 +75,16 @@ impl Args {
         let trusted =
             trusted.map_err(|invalid| Failure::usage(format!("--trust-repo: {invalid}")))?;
         let home = match self.home {
-            Some(home) => {
-                std::path::absolute(&home).with_context(|| format!("find {}", home.display()))?
-            }
+            Some(home) => absolute(&home)?,
             None => ops::work::usual_home()?,
         };
         let machine = || rustix::system::uname().nodename().to_string_lossy().into_owned();
         let name = Label::of(&self.name.unwrap_or_else(machine));
         let (jobs, until_empty) = (self.jobs, self.until_empty);
-        let options =
-            Options { name, jobs, labels, trusted, agents: self.agents.into(), home, until_empty };
+        let mut agents: Choice = self.agents.into();
+        // Jobs run in their own checkouts.
+        agents.script = agents.script.map(|script| absolute(&script)).transpose()?;
+        let options = Options { name, jobs, labels, trusted, agents, home, until_empty };
         let queue = self.queue.open(desk)?;
         let printer = desk.printer;
         printer.talk(&view::notice_line(&format!(
@@ -98,4 +99,8 @@ impl Args {
         );
         Ok(Code::Done)
     }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("find {}", path.display()))
 }

@@ -3,12 +3,12 @@
 //! because the user may have moved them.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use anyhow::Result;
 use redgreen_core::names::Oid;
 
 use super::Engine;
+use crate::foreign;
 use crate::git::{RefEdit, Swap};
 
 /// Refs that runs move themselves, including other runs, and refs that a fetch moves.
@@ -26,7 +26,8 @@ pub(super) struct Refs {
 
 impl Engine<'_> {
     pub(super) fn remember_refs(&self) -> Result<Refs> {
-        let head = fs::read_to_string(self.project.git.common_dir.join("HEAD")).unwrap_or_default();
+        let head =
+            foreign::read_text(&self.project.git.common_dir.join("HEAD")).unwrap_or_default();
         Ok(Refs {
             all: self.project.git.read_refs(&[])?.into_iter().collect(),
             head: head.trim().to_owned(),

@@ -9,6 +9,10 @@ use anyhow::{Context, Result};
 
 use super::{Git, Worktree};
 use crate::failure::Failure;
+use crate::foreign;
+
+/// An index takes about 100 bytes for each file.
+const INDEX_BYTES_MAX: u64 = 1 << 30;
 use redgreen_core::names::Oid;
 
 impl Git {
@@ -70,7 +74,7 @@ impl Git {
     fn tree_of_index(&self, index: &Path) -> Result<Oid> {
         let private = tempfile::tempdir().context("make a temporary folder")?;
         let copy = private.path().join("index");
-        match fs::read(index) {
+        match foreign::read_file(index, INDEX_BYTES_MAX) {
             Ok(bytes) => {
                 fs::write(&copy, bytes).with_context(|| format!("write {}", copy.display()))?;
             }

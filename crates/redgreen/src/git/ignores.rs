@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use super::call::CHECKOUT_MAX;
 use super::open::path;
 use super::{Git, Worktree};
+use crate::foreign::{self, TEXT_BYTES_MAX};
 use crate::private;
 
 impl Worktree {
@@ -37,7 +38,7 @@ impl Git {
             .flatten()
         {
             // Most users have neither file.
-            rules.extend(fs::read(source).unwrap_or_default());
+            rules.extend(foreign::read_file(&source, TEXT_BYTES_MAX).unwrap_or_default());
             rules.push(b'\n');
         }
         for pattern in &worktree.litter {

@@ -22,7 +22,8 @@ impl Git {
         let act = || format!("lock {}", path.display());
         private::create_dir_all(&folder)
             .with_context(|| format!("create folder {}", folder.display()))?;
-        let file = File::options().create(true).append(true).open(&path).with_context(act)?;
+        let file =
+            private::open(File::options().create(true).append(true), &path).with_context(act)?;
         let deadline = Instant::now() + wait_max;
         let leaving = self.stop.requested();
         loop {

@@ -10,6 +10,7 @@ use redgreen_core::report::Exit;
 use super::Git;
 use super::call::{CHECKOUT_MAX, Call, refused};
 use super::worktree::remove_folder;
+use crate::foreign;
 
 /// Files that git leaves while a command waits for the user, with the name of the command.
 const UNDER_WAY: &[(&str, &str)] = &[
@@ -34,7 +35,7 @@ impl MergeCheckout {
 
     /// The commit that an incomplete merge would bring in.
     pub(super) fn merge_head(&self) -> Option<String> {
-        let text = fs::read_to_string(self.admin.join("MERGE_HEAD")).ok()?;
+        let text = foreign::read_text(&self.admin.join("MERGE_HEAD")).ok()?;
         Some(text.trim().to_owned())
     }
 
@@ -135,7 +136,7 @@ impl Git {
         let rebased = |folder: &PathBuf| {
             let names = ["rebase-merge/head-name", "rebase-apply/head-name"];
             names.iter().any(|name| {
-                fs::read_to_string(folder.join(name)).is_ok_and(|text| text.trim() == wanted)
+                foreign::read_text(&folder.join(name)).is_ok_and(|text| text.trim() == wanted)
             })
         };
         Ok(folders.into_iter().find(rebased))

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Error, Result};
 
 use super::call::{Call, complaint};
+use super::special::refuse_special_files;
 use super::tree::Listings;
 use super::{Git, version};
 use crate::failure::Failure;
@@ -26,6 +27,9 @@ impl Git {
             return Err(
                 Failure::environment(format!("there is no folder {}", start.display())).into()
             );
+        }
+        if let Some((git, _)) = Self::locate(start) {
+            refuse_special_files(&git.common_dir)?;
         }
         // The boolean between the two paths separates them even if a path contains line breaks.
         let asked = Call::plumbing(start, &[])

@@ -12,6 +12,7 @@ use super::Git;
 use super::call::refused;
 use super::notes::NOTES;
 use crate::failure::Failure;
+use crate::foreign;
 
 /// A change of one ref with its expected old state.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +102,7 @@ impl Git {
         // A loose ref takes precedence over other storage, so read its file first. Anything else is
         // left to git.
         let file =
-            is_shared(name).then(|| fs::read_to_string(self.common_dir.join(name)).ok()).flatten();
+            is_shared(name).then(|| foreign::read_text(&self.common_dir.join(name)).ok()).flatten();
         if let Some(found) = file.and_then(|line| Oid::parse(line.trim_end()).ok()) {
             return Ok(Some(found));
         }
@@ -137,7 +138,7 @@ impl Git {
     /// change of a branch asks this.
     pub fn checked_out(&self, branch: &str) -> Result<Option<PathBuf>> {
         let has = |admin: &Path| {
-            let head = fs::read_to_string(admin.join("HEAD")).unwrap_or_default();
+            let head = foreign::read_text(&admin.join("HEAD")).unwrap_or_default();
             head.strip_prefix("ref:").is_some_and(|name| name.trim() == branch)
         };
         // A bare repository with worktrees has a HEAD as well, but no checkout for it.
@@ -155,7 +156,7 @@ impl Git {
         for entry in entries {
             let admin = entry.with_context(|| format!("read folder {}", linked.display()))?.path();
             if has(&admin) {
-                let recorded = fs::read_to_string(admin.join("gitdir")).unwrap_or_default();
+                let recorded = foreign::read_text(&admin.join("gitdir")).unwrap_or_default();
                 let folder = Path::new(recorded.trim_end()).parent().unwrap_or(&admin).to_owned();
                 return Ok(Some(folder));
             }

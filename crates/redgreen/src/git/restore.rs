@@ -15,6 +15,7 @@ use super::snapshot::{Folder, inside};
 use super::worktree::{link_line, remove_folder};
 use super::{Git, Worktree};
 use crate::failure::Failure;
+use crate::foreign::{self, TEXT_BYTES_MAX};
 
 /// Files of git commands in progress, and lock files of killed commands.
 const UNDER_WAY: &[&str] = &[
@@ -101,7 +102,7 @@ impl Git {
 
     fn move_head(&self, folder: &Path, admin: &Path, commit: &str) -> Result<()> {
         let head = admin.join("HEAD");
-        let text = fs::read_to_string(&head).unwrap_or_default();
+        let text = foreign::read_text(&head).unwrap_or_default();
         // A HEAD with an object id is a regular file and detached. Git handles all other cases.
         if text.trim_end() == commit {
             return Ok(());
@@ -160,13 +161,13 @@ fn relink(folder: &Path, admin: &Path, commit: &str) -> Result<()> {
         remove_folder(&link).with_context(|| format!("remove {}", link.display()))?;
     }
     let intact = fs::symlink_metadata(&link).is_ok_and(|found| found.is_file())
-        && fs::read(&link).is_ok_and(|now| now == line);
+        && foreign::read_file(&link, TEXT_BYTES_MAX).is_ok_and(|now| now == line);
     if !intact {
         write_whole(&link, &line)?;
     }
     let head = admin.join("HEAD");
     // Without a readable HEAD git does not recognise the record as a repository.
-    let readable = fs::read_to_string(&head)
+    let readable = foreign::read_text(&head)
         .is_ok_and(|text| is_id(text.trim(), commit.len()) || text.starts_with("ref: refs/"));
     if !readable {
         write_whole(&head, format!("{commit}\n").as_bytes())?;

@@ -11,6 +11,7 @@ use redgreen_core::guard;
 use super::Git;
 use super::call::CHECKOUT_MAX;
 use super::worktree::remove_folder;
+use crate::foreign;
 
 /// The number of commits that are copied, newest first. The copy is a shallow clone.
 const COMMITS_MAX: usize = 100;
@@ -62,7 +63,7 @@ impl Git {
     ) -> Result<Option<PathBuf>> {
         let Some(admin) = self.admin_dir(worktree)? else { return Ok(None) };
         let act = || format!("copy the repository to {}", place.display());
-        let made = fs::read_to_string(place.join(MADE_OF)).unwrap_or_default();
+        let made = foreign::read_text(&place.join(MADE_OF)).unwrap_or_default();
         let made_of =
             made.split_once('\n').filter(|(_, by)| *by == rules).map(|(head, _)| head.to_owned());
         if made_of.is_none() {
@@ -105,7 +106,7 @@ impl Git {
     /// copy can replace the repository, so it is either visible as it is or hidden.
     pub fn is_plain(&self, worktree: &Path, is_secret: IsSecret<'_>) -> Result<bool> {
         let Some(admin) = self.admin_dir(worktree)? else { return Ok(false) };
-        let config = fs::read_to_string(self.common_dir.join("config")).unwrap_or_default();
+        let config = foreign::read_text(&self.common_dir.join("config")).unwrap_or_default();
         if holds_credentials(&config) {
             return Ok(false);
         }
@@ -157,7 +158,7 @@ impl Git {
         let listed = String::from_utf8_lossy(&list.run(act)?).into_owned();
         let commits: BTreeSet<&str> =
             listed.lines().filter_map(|line| line.split(' ').next()).collect();
-        let cut = fs::read_to_string(self.common_dir.join("shallow")).unwrap_or_default();
+        let cut = foreign::read_text(&self.common_dir.join("shallow")).unwrap_or_default();
         let is_last = |line: &&str| line.split(' ').skip(1).any(|parent| !commits.contains(parent));
         let last = listed.lines().filter(is_last).filter_map(|line| line.split(' ').next());
         let last: BTreeSet<&str> =
@@ -249,7 +250,7 @@ fn holds_credentials(config: &str) -> bool {
 /// The content of the worktree's HEAD.
 fn head_of(admin: &Path) -> Result<String> {
     let file = admin.join("HEAD");
-    let text = fs::read_to_string(&file).with_context(|| format!("read {}", file.display()))?;
+    let text = foreign::read_text(&file).with_context(|| format!("read {}", file.display()))?;
     Ok(text.trim().trim_start_matches("ref: ").to_owned())
 }
 

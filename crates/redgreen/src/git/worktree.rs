@@ -12,8 +12,9 @@ use anyhow::{Context, Result, ensure};
 use redgreen_core::names::Oid;
 
 use super::Git;
-use super::call::CHECKOUT_MAX;
+use super::call::{CHECKOUT_MAX, refused};
 use super::open::path;
+use crate::foreign::{self, TEXT_BYTES_MAX};
 
 const LIST_ATTEMPTS_MAX: u32 = 10;
 const LIST_PAUSE: Duration = Duration::from_millis(20);
@@ -64,17 +65,23 @@ impl Git {
 
     /// All checkouts of the repository, the main one first.
     pub fn worktree_list(&self) -> Result<Vec<Listed>> {
-        let list = || self.call(["worktree", "list", "--porcelain", "-z"]).run("list worktrees");
-        let mut answer = list();
+        let act = "list worktrees";
+        let call = || self.call(["worktree", "list", "--porcelain", "-z"]);
+        // A call that had to be ended is an error, and is not repeated.
+        let list = || call().interruptible(&self.stop).ask(act);
+        let mut answer = list()?;
         for _ in 1..LIST_ATTEMPTS_MAX {
-            if answer.is_ok() {
+            if answer.success() {
                 break;
             }
             // Git fails if another process is creating or removing a worktree.
             thread::sleep(LIST_PAUSE);
-            answer = list();
+            answer = list()?;
         }
-        let answer = answer?;
+        if !answer.success() {
+            return Err(refused(act, &answer));
+        }
+        let answer = answer.stdout;
         let mut all: Vec<Listed> = Vec::new();
         for field in answer.split(|byte| *byte == 0) {
             if let Some(folder) = field.strip_prefix(b"worktree ") {
@@ -124,7 +131,7 @@ impl Git {
         let wanted = resolved(&folder.join(".git"));
         for entry in entries {
             let admin = entry.with_context(|| format!("read folder {}", all.display()))?.path();
-            let Ok(recorded) = fs::read(admin.join("gitdir")) else {
+            let Ok(recorded) = foreign::read_file(&admin.join("gitdir"), TEXT_BYTES_MAX) else {
                 continue;
             };
             let recorded = admin.join(path(recorded.trim_ascii_end()));

@@ -1,7 +1,6 @@
 //! The steps of a run, read from its journal as it grows. Costs what was written since, and keeps
 //! no state of the run.
 
-use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
@@ -11,6 +10,7 @@ use redgreen_core::steps::Steps;
 use serde::Deserialize;
 
 use super::{Body, FILE, Line, RunFolder, VERSION, damaged, newer};
+use crate::foreign;
 
 /// How far into a line its kind is written: after the version, the number and the time.
 const HEAD_BYTES: usize = 90;
@@ -47,7 +47,7 @@ impl StepsTail {
     /// Reads what was written since.
     pub fn more(&mut self) -> Result<()> {
         let act = || format!("read {}", self.path.display());
-        let mut file = match File::open(&self.path) {
+        let mut file = match foreign::open_file(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error).with_context(act),

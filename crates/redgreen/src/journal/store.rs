@@ -11,6 +11,7 @@ use redgreen_core::names::RunId;
 use redgreen_core::text::in_quotes;
 
 use crate::failure::Failure;
+use crate::foreign;
 use crate::private;
 
 /// All runs of one repository.
@@ -121,6 +122,12 @@ impl Store {
         }
     }
 
+    /// Whether a name means at least one run here.
+    pub fn has(&self, id: &str) -> bool {
+        let is_meant = |known: &RunId| known.starts_with(id) || known.ends_with(id);
+        self.ids().is_ok_and(|ids| ids.iter().any(is_meant))
+    }
+
     /// The open runs, newest last.
     pub fn open(&self) -> Result<Vec<RunFolder>> {
         Ok(names(&self.open_runs())?
@@ -137,7 +144,7 @@ impl Store {
 
     /// The run that was started last, without reading the others.
     pub fn latest(&self) -> Option<RunFolder> {
-        let id = fs::read_to_string(self.root.join("latest")).ok()?;
+        let id = foreign::read_text(&self.root.join("latest")).ok()?;
         let folder = self.folder(&RunId::parse(id.trim()).ok()?);
         folder.path.is_dir().then_some(folder)
     }

@@ -1,6 +1,5 @@
 //! Follows the journal of a run that another process writes.
 
-use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
@@ -8,6 +7,7 @@ use anyhow::{Context, Result};
 use redgreen_core::state::State;
 
 use super::{Body, FILE, Line, RunFolder, VERSION, damaged, newer};
+use crate::foreign;
 
 /// The position in a journal and the state there.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Tail {
     /// The new lines, each with the state after it.
     pub fn more(&mut self) -> Result<Vec<(Line, State)>> {
         let act = || format!("read {}", self.path.display());
-        let mut file = match File::open(&self.path) {
+        let mut file = match foreign::open_file(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error).with_context(act),

@@ -7,7 +7,7 @@ use redgreen_core::names::Label;
 use redgreen_core::steer;
 use serde::Serialize;
 
-use super::work::today;
+use super::work::{settle, today};
 use crate::engine::now;
 use crate::failure::Failure;
 use crate::queue::{Queue, WorkerV1};
@@ -49,7 +49,10 @@ pub fn fleet(queue: &Queue) -> Result<Fleet> {
 /// Ends a job: at once if no worker has it, otherwise as soon as its worker notices.
 pub fn cancel(queue: &Queue, job: &str, by: &str) -> Result<Status> {
     let status = find(queue, job)?;
-    tell(queue, &status, &Event::StopAsked { by: Label::of(by) })
+    let status = tell(queue, &status, &Event::StopAsked { by: Label::of(by) })?;
+    // No worker has it any more, so nobody else returns its reservation.
+    settle(queue, &status)?;
+    Ok(status)
 }
 
 /// Puts a job that waits into the merge queue of its target.

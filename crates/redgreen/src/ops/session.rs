@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use super::judge::{self, Judgement};
 use crate::engine::{Project, now};
 use crate::failure::{Code, Failure};
+use crate::foreign;
 use crate::git::{Changed, Git};
 use crate::journal;
 use crate::{runner, trial};
@@ -615,7 +616,7 @@ fn file_of_test(git: &Git, tree: &Oid, test: &str) -> Result<Option<(String, Str
 
 /// The test list of the checkout, if there is one.
 pub fn test_list(root: &Path) -> Result<Option<String>> {
-    match std::fs::read_to_string(root.join(test_list::FILE)) {
+    match foreign::read_text(&root.join(test_list::FILE)) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => {

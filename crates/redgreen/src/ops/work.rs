@@ -6,7 +6,7 @@ mod attempt;
 mod merging;
 mod record;
 
-pub use attempt::{today, usual_home};
+pub use attempt::{settle, today, usual_home};
 
 use std::fs;
 use std::path::PathBuf;

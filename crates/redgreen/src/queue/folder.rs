@@ -11,12 +11,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result};
 use redgreen_core::fleet::MERGE_LANE;
 use redgreen_core::names::JobId;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::inotify;
 use serde::{Deserialize, Serialize};
 
 use super::{Delivery, Kind, Lease};
-use crate::private;
+use crate::{foreign, platform, private};
 
 /// How soon an idle worker looks again: leases end without anybody telling.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
@@ -116,9 +114,7 @@ impl Folder {
     pub(super) fn watch(&self, see: &mut dyn FnMut(Option<&[u8]>) -> bool) -> Result<()> {
         let folder = self.root.join("records").join(Kind::Status.name());
         let act = || format!("watch {}", folder.display());
-        let watcher = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)
-            .with_context(act)?;
-        inotify::add_watch(&watcher, &folder, inotify::WatchFlags::MOVED_TO).with_context(act)?;
+        let mut watcher = platform::Watcher::new(&folder).with_context(act)?;
         for name in names(&folder)? {
             if let Some((bytes, _)) = read(&folder.join(name))?
                 && !see(Some(&bytes))
@@ -126,19 +122,12 @@ impl Folder {
                 return Ok(());
             }
         }
-        let mut space = [std::mem::MaybeUninit::uninit(); 4096];
-        let idle = Timespec { tv_sec: 0, tv_nsec: i64::from(WATCH_IDLE.subsec_nanos()) };
         loop {
-            let mut waits = [PollFd::new(&watcher, PollFlags::IN)];
-            let ready = poll(&mut waits, Some(&idle)).unwrap_or(0);
-            let mut goes_on = ready > 0 || see(None);
-            let mut changes = inotify::Reader::new(&watcher, &mut space);
-            while goes_on && ready > 0 {
-                let Ok(change) = changes.next() else { break };
-                let name =
-                    change.file_name().and_then(|name| name.to_str().ok().map(str::to_owned));
-                let Some(name) = name.filter(|name| !name.starts_with('.')) else { continue };
-                if let Some((bytes, _)) = read(&folder.join(name))? {
+            let changed = watcher.changed(WATCH_IDLE).with_context(act)?;
+            let mut goes_on = !changed.is_empty() || see(None);
+            let names = changed.iter().filter_map(|name| name.to_str());
+            for name in names.filter(|name| !name.starts_with('.')) {
+                if let Some((bytes, _)) = read(&folder.join(name))?.filter(|_| goes_on) {
                     goes_on = see(Some(&bytes));
                 }
             }
@@ -305,12 +294,11 @@ fn names(folder: &Path) -> Result<Vec<String>> {
 /// The content of a file, and the number in its first line.
 fn read(path: &Path) -> Result<Option<(Vec<u8>, u64)>> {
     let act = || format!("read {}", path.display());
-    let bytes = match fs::read(path) {
+    let bytes = match foreign::read_file(path, RECORD_BYTES_MAX) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(act),
     };
-    anyhow::ensure!(bytes.len() as u64 <= RECORD_BYTES_MAX, "{}: it is too large", act());
     let end = bytes.iter().position(|byte| *byte == b'\n').with_context(act)?;
     let (head, body) = bytes.split_at(end);
     let revision =

@@ -209,7 +209,7 @@ fn turned(role: Role, turn: &Turn, state: &State) -> String {
                 Failure::Crash => "the agent's turn failed: ",
                 Failure::Unusable | Failure::Budget => "",
             };
-            let sentence = format!("{what}{message} {}", code(failure.as_str()));
+            let sentence = format!("{what}{} {}", super::name(message), code(failure.as_str()));
             let told = row(state.progress.cycle, state.phase(), BAD, "failed", &sentence);
             told + &again(state).unwrap_or_default()
         }

@@ -200,10 +200,14 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// `1 turn`, `2 turns`.
+/// `1 turn`, `2 turns`, `2 deliveries`, `2 days`.
 pub fn count(number: usize, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {thing}{plural}")
+    let vowel = |start: &str| start.ends_with(['a', 'e', 'i', 'o', 'u']);
+    match thing.strip_suffix('y') {
+        _ if number == 1 => format!("1 {thing}"),
+        Some(start) if !vowel(start) => format!("{number} {start}ies"),
+        Some(_) | None => format!("{number} {thing}s"),
+    }
 }
 
 pub fn title(id: &str, words: &str) -> String {
@@ -219,7 +223,8 @@ pub fn date(seconds: i64) -> String {
 /// Each test that fails only in the clean room, with a possible fix.
 pub fn only_there(found: &[(OnlyThere, Help)]) -> Vec<String> {
     let line = |(one, help): &(OnlyThere, Help)| {
-        format!("fails only in the clean room: {}; possible fix: {}", one.id, help.setting())
+        let id = super::name(&one.id);
+        format!("fails only in the clean room: {id}; possible fix: {}", help.setting())
     };
     found.iter().map(line).collect()
 }
@@ -259,4 +264,21 @@ pub(super) fn cost_so_far(cost: &Cost) -> String {
     let tokens = cost.tokens.map(|tokens| format!("{tokens} tokens"));
     let price = cost.microdollars.filter(|price| *price > 0).map(dollars);
     tokens.into_iter().chain(price).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn things_are_counted_in_english() {
+        for (number, thing, expected) in [
+            (1, "delivery", "1 delivery"),
+            (0, "delivery", "0 deliveries"),
+            (2, "day", "2 days"),
+            (2, "turn", "2 turns"),
+        ] {
+            assert_eq!(count(number, thing), expected);
+        }
+    }
 }

@@ -36,6 +36,12 @@ fn event(word: &str) -> Event {
             phase: Some(Phase::Red),
             spent: Share::default(),
         },
+        "record" => Event::Progress {
+            run: None,
+            record: Oid::named("c"),
+            phase: None,
+            spent: Share::default(),
+        },
         "finish" => Event::Stopped { why: label("done"), finished: true },
         "undecided" => Event::Stopped { why: label("undecided"), finished: false },
         "fail" => Event::Failed { why: label("no git") },
@@ -121,6 +127,25 @@ fn a_job_whose_workers_fail_is_given_up() {
     check("claim, fail, claim, fail, claim, fail, claim, fail, claim, fail", "failed");
     check("claim, back, claim, back, claim, back, claim, back, claim, back, claim, back", "queued");
     check("claim, finish, approve, claim, fail", "merging");
+}
+
+#[test]
+fn a_job_that_loses_its_workers_is_given_up() {
+    let lost = |count: usize| vec!["claim"; count + 1].join(", ");
+    let max = usize::try_from(LOST_WORKERS_MAX).unwrap();
+    check(&lost(max - 1), "running");
+    check(&lost(max), "failed");
+    // A claim pushes a record, which is no accepted phase.
+    check(&format!("{}, claim", vec!["claim, record"; max].join(", ")), "failed");
+    check(&format!("{}, push, {}", lost(max - 1), lost(max - 2)), "running");
+    check(&format!("claim, finish, approve, {}", lost(max)), "failed");
+    check(&vec!["claim, back"; 2 * max].join(", "), "queued");
+    let status = play(MergeWhen::Approved, &lost(max)).unwrap();
+    let why = "5 workers in a row were lost with this job and no phase was accepted; the last one \
+               was one";
+    assert_eq!(status.remark, Some(Label::of(why)));
+    assert_eq!(status.worker, None);
+    assert_eq!(status.log.last().unwrap().event, Label::of(&format!("failed: {why}")));
 }
 
 #[test]

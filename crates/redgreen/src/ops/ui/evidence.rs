@@ -71,7 +71,11 @@ impl Evidence {
                         evidence.ran = Some(report.summary.clone());
                     }
                     evidence.mutants = step.verdict.mutants.or(evidence.mutants);
-                    evidence.notes.extend(step.verdict.notes.iter().chain(&step.findings).cloned());
+                    // The page has a line of its own for the mutants.
+                    let mutants = step.verdict.mutants.map(|mutants| mutants.to_string());
+                    let notes =
+                        step.verdict.notes.iter().filter(|note| Some(*note) != mutants.as_ref());
+                    evidence.notes.extend(notes.chain(&step.findings).cloned());
                     if step.phase == Phase::Green {
                         evidence.withheld_passed = step.withheld;
                     }

@@ -26,7 +26,7 @@ use crate::git::Remote;
 use crate::journal::{self, RunFolder, mailbox};
 use crate::ops;
 use crate::process::{Answer, Attention, Heard, Limits, Output, Program, Stop};
-use crate::queue::Delivery;
+use crate::queue::{Delivery, Queue};
 use crate::{private, view};
 
 /// How soon a job that cannot start yet comes back.
@@ -85,13 +85,25 @@ pub(super) fn attempt(worker: &Worker<'_>, delivery: &Delivery) -> Result<()> {
         Start::Yes { day } => day,
         Start::No => return Ok(()),
     };
-    let claimed =
-        Event::Claimed { worker: worker.options.name.clone(), message: delivery.number, day };
-    let status = match queue.append(&job_id(delivery), From::Anyone, &claimed, now())? {
+    let (name, message) = (worker.options.name.clone(), delivery.number);
+    let claimed = Event::Claimed { worker: name, message, day: day.clone() };
+    let status = match queue.append(&delivery.job, From::Anyone, &claimed, now())? {
         Ok(status) => status,
-        Err(Rejected::Duplicate | Rejected::Unfit { .. }) => return queue.done(delivery),
+        Err(Rejected::Duplicate) => return queue.done(delivery),
+        Err(Rejected::Unfit { .. }) => {
+            // It was cancelled after the reservation, which its status does not know.
+            let status = queue.status(&delivery.job)?.unwrap_or(status);
+            settle(queue, &Status { day: status.day.clone().or(day), ..status })?;
+            return queue.done(delivery);
+        }
         Err(Rejected::Fenced { .. } | Rejected::TooManyMessages) => return Ok(()),
     };
+    if status.state.is_over() {
+        let why = status.remark.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        (worker.tell)(&format!("job {} {}{why}", status.id.head(), status.state.name()));
+        settle(queue, &status)?;
+        return queue.done(delivery);
+    }
     (worker.tell)(&format!("job {} claimed: {}", status.id.head(), status.headline));
     let stop = worker.stop.part();
     let cache = worker.options.home.join("cache").join(queue_name(&status));
@@ -100,10 +112,6 @@ pub(super) fn attempt(worker: &Worker<'_>, delivery: &Delivery) -> Result<()> {
     let (lost, stop_asked, pulse) = (AtomicBool::new(false), AtomicBool::new(false), Pulse::new());
     let claim = Claim { worker, job, status, remote, folder, stop, lost, stop_asked, pulse };
     claim.perform(delivery)
-}
-
-fn job_id(delivery: &Delivery) -> JobId {
-    delivery.job.clone()
 }
 
 /// The cache folder of a repository.
@@ -169,6 +177,16 @@ fn may_start(
     }
 }
 
+/// Returns what a job has reserved and will not spend.
+pub fn settle(queue: &Queue, status: &Status) -> Result<()> {
+    let may_spend = matches!(status.state, JobState::Queued | JobState::Running);
+    if let (Some(day), false) = (&status.day, may_spend) {
+        let (id, spent) = (&status.id, status.spent);
+        queue.change_day(day, |day| Ok::<_, ()>(day.settle(id, spent)))?.ok();
+    }
+    Ok(())
+}
+
 /// The day for budgets, the same on every worker.
 pub fn today() -> String {
     let date = jiff::Timestamp::from_millisecond(now()).unwrap_or_default();
@@ -216,12 +234,7 @@ impl Claim<'_> {
         let remark = status.remark.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         (self.worker.tell)(&format!("job {} {}{remark}", id.head(), status.state.name()));
         fs::remove_dir_all(&self.folder).ok();
-        if let (Some(day), false) =
-            (&status.day, matches!(status.state, JobState::Queued | JobState::Running))
-        {
-            let spent = status.spent;
-            queue.change_day(day, |day| Ok::<_, ()>(day.settle(id, spent)))?.ok();
-        }
+        settle(queue, &status)?;
         match status.state {
             JobState::Queued => queue.later(
                 delivery,

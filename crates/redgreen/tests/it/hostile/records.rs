@@ -156,6 +156,13 @@ hostile! {
     };
     records_that_are_a_link_to_the_home with [TRUSTING] => |clone| { clone.link(".git/redgreen", clone.place("home")); };
     a_latest_run_that_climbs => |clone| { clone.file(".git/redgreen/latest", "../../../../beside"); };
+    a_lock_that_is_a_pipe => |clone| {
+        clone.journal(&[clone.started(|_| {}), clone.left(2)]);
+        clone.pipe(&format!(".git/redgreen/runs/{RUN}/lock"));
+    };
+    locks_of_git_calls_that_are_pipes => |clone| {
+        clone.pipe(".git/redgreen/worktrees.lock").pipe(".git/redgreen/notes.lock");
+    };
     a_latest_run_that_is_a_pipe => |clone| { clone.pipe(".git/redgreen/latest"); };
     runs_with_odd_names => |clone| {
         for name in ["\u{1b}[2J", "..a", "-rf", "20261115-224849-K3X9", "a b"] {

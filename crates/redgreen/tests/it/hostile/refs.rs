@@ -18,6 +18,10 @@ const PROVING: &[&str] = &[
     "GITLAB_CI=true CI_COMMIT_BEFORE_SHA=--output=x CI_COMMIT_SHA=$(x) verify --timeout 20",
 ];
 
+/// Verbs that read git's own files: refs, worktrees, the index, ignore rules.
+const RECORDS: &[&str] =
+    &["run --script @quick.toml x", "session start x", "judge green --head INDEX"];
+
 hostile! {
     pull_requests_with_odd_refs with [PROVING] => |clone| {
         let mine = clone.git(&["rev-parse", "main"]);
@@ -123,4 +127,16 @@ hostile! {
         clone.file(&format!(".git/refs/redgreen/work/{RUN}"), "ref: refs/heads/main\n");
         clone.journal(&[clone.started(|_| {}), clone.left(2)]);
     };
+    /// A repository that was copied as a folder can have pipes where git has files.
+    a_worktree_whose_head_is_a_pipe with [RECORDS] => |clone| { clone.pipe(".git/worktrees/x/HEAD"); };
+    a_worktree_whose_place_is_a_pipe with [RECORDS] => |clone| { clone.pipe(".git/worktrees/x/gitdir"); };
+    a_worktree_whose_repository_is_a_pipe with [RECORDS] => |clone| { clone.pipe(".git/worktrees/x/commondir"); };
+    a_worktree_whose_rebase_is_a_pipe with [RECORDS] => |clone| { clone.pipe(".git/worktrees/x/rebase-merge/head-name"); };
+    a_merge_that_is_a_pipe with [RECORDS] => |clone| { clone.pipe(".git/MERGE_HEAD"); };
+    ignore_rules_that_are_a_pipe with [RECORDS] => |clone| { clone.pipe(".git/info/exclude"); };
+    an_index_that_is_a_pipe with [RECORDS] => |clone| { clone.pipe(".git/index"); };
+    packed_refs_that_are_a_pipe with [RECORDS] => |clone| { clone.pipe(".git/packed-refs"); };
+    a_head_that_is_a_pipe with [RECORDS] => |clone| { clone.pipe(".git/HEAD"); };
+    a_branch_that_is_a_pipe with [RECORDS] => |clone| { clone.pipe(".git/refs/heads/theirs"); };
+    a_merge_that_never_ends with [RECORDS] => |clone| { clone.link(".git/MERGE_HEAD", "/dev/zero"); };
 }

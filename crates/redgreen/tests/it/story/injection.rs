@@ -16,6 +16,11 @@ const HOSTILE: &str = "bad\r\u{1b}[2K\u{1b}[1A\u{1b}[35maccepted\u{1b}[0m\u{1b}]
 /// A line as redgreen itself prints it, and commands of CI systems.
 const FORGED: &str = "\n  1 GREEN     accepted   forged\n::error::forged\n##[error]forged\n";
 
+/// A name with such lines. A name belongs on one line, so they are forged at any indentation.
+const NAME: &str =
+    "adds\nGREEN accepted by a name\n  why    forged by a name\n::error::forged\n##[error]forged";
+const NAME_LINES: [&str; 2] = ["GREEN accepted by a name", "why    forged by a name"];
+
 /// A string literal that Python and TOML read alike.
 fn quoted(text: &str) -> String {
     let numbered = |letter: char| match letter {
@@ -58,8 +63,10 @@ fn is_readable(what: &str, text: &str) {
 #[track_caller]
 fn is_harmless(what: &str, text: &str) {
     is_readable(what, text);
-    let forged = text.lines().find(|line| line.starts_with("  1 GREEN     accepted   forged"));
-    assert_eq!(forged, None, "{what}:\n{text}");
+    let by_a_name = |line: &str| NAME_LINES.iter().any(|name| line.trim_start().starts_with(name));
+    let is_forged =
+        |line: &&str| line.starts_with("  1 GREEN     accepted   forged") || by_a_name(line);
+    assert_eq!(text.lines().find(is_forged), None, "{what}:\n{text}");
 }
 
 /// The verb in every form: plain, in colour, as JSON.
@@ -211,6 +218,67 @@ fn a_run_shows_and_keeps_nothing_that_steers() {
     is_harmless("journal", &fs::read_to_string(kept.join("journal.jsonl")).unwrap());
     let (_, screen) = on_a_terminal(&story, "abort", &[]);
     is_harmless("abort on a terminal", &screen);
+}
+
+/// Names of tests are in the sentences of verdicts, and so are messages of agents that failed.
+#[test]
+fn a_name_of_a_test_adds_no_line_and_no_command() {
+    if !crate::runner::is_installed("node") {
+        return crate::skip::skipped("node is not installed");
+    }
+    let story = Story::new().env("GITHUB_ACTIONS", "true");
+    story
+        .file("package.json", "{\"type\": \"module\", \"scripts\": {\"test\": \"node --test\"}}\n");
+    story.file("calc.js", "export const add = (a, b) => 0;\n");
+    story.commit("a package");
+    let (said, answer) = (quoted(NAME), quoted("done\n::error::forged\n  ##[error]forged"));
+    let test = format!(
+        "import test from 'node:test';\nimport assert from 'node:assert';\nimport {{ add }} from './calc.js';\n\n\
+         test({NAME:?}, () => assert.equal(add(1, 2), 3));\n"
+    );
+    let plan = PLAN.replace("test_add.py", "calc.test.js").replace("calc.py", "calc.js");
+    let writes = |file: &str, text: &str| {
+        format!("do = [{{ write = \"{file}\", text = {} }}]\n", quoted(text))
+    };
+    let rest = format!(
+        "\n[[red]]\n{}\n[[green]]\nfail = {{ kind = \"crash\", message = {said} }}\n\n[[green]]\nanswer = {answer}\n{}\
+         \n[[diagnosis]]\nanswer = {answer}\n\n[[green]]\nanswer = {answer}\n{}",
+        writes("calc.test.js", &test),
+        writes("calc.js", "export const add = (a, b) => a - b;\n"),
+        writes("calc.js", "export const add = (a, b) => a * b;\n"),
+    );
+    story.script("kata.toml", &(plan + &rest));
+    let run = story.redgreen("run --script @kata.toml --max-retries 2 \"an adder\"");
+    assert!(run.stderr.contains("adds␊GREEN accepted by a name␊"), "{}", run.stderr);
+    let id = story.redgreen("status --all --json").json()["runs"][0]["id"].clone();
+    let id = id.as_str().unwrap().to_owned();
+    let mut all = vec![("run".to_owned(), run)];
+    for line in ["status", "why", "history", "report", "salvage", &format!("watch {id}")] {
+        all.extend(verb(&story, line).map(|said| (line.to_owned(), said)));
+    }
+    story.file("calc.test.js", &test);
+    for line in
+        ["test", "test --list", "judge red --head WORKTREE", "judge red --explain --head WORKTREE"]
+    {
+        all.extend(verb(&story, line).map(|said| (line.to_owned(), said)));
+    }
+    for (line, said) in &all {
+        is_harmless(line, &said.stdout);
+        is_harmless(line, &said.stderr);
+    }
+    // Lines mean nothing in a page, but a CI system reads its source.
+    for page in ["", "?view=cycle-1", "?view=step-1", "?view=step-2", "/turns/2"] {
+        let line = format!("ui --page /runs/{id}{page}");
+        all.push((line.clone(), story.redgreen(&line)));
+    }
+    all.push(("report".to_owned(), story.redgreen("report --html -").says("&#58;:error::forged")));
+    for (line, said) in &all {
+        for text in [&said.stdout, &said.stderr] {
+            let is_command =
+                |line: &&str| line.trim_start().starts_with("::") || line.contains("##[");
+            assert_eq!(text.lines().find(is_command), None, "{line}:\n{text}");
+        }
+    }
 }
 
 #[test]

@@ -56,6 +56,19 @@ fn fault_5_the_numbers_of_a_whole_run_agree() {
 }
 
 #[test]
+fn the_mutants_of_a_cycle_are_told_once_on_its_page() {
+    let story = Story::calculator();
+    story.redgreen("run --script @kata.toml \"a calculator\"").exits(3);
+    let id = story.redgreen("status --json").exits(0).json()["runs"][0]["id"].clone();
+    let page = format!("ui --page /runs/{}?view=cycle-1", id.as_str().unwrap());
+    let page = story.redgreen(&page).exits(0).stdout;
+    // There is a block of evidence in each file.
+    let (blocks, told) = ("<div class=\"evidence-of\">", "of the changed lines were killed");
+    assert!(page.contains(blocks), "{page}");
+    assert_eq!(page.matches(told).count(), page.matches(blocks).count(), "{page}");
+}
+
+#[test]
 fn fault_5_a_run_that_is_over_waits_for_no_gate() {
     let story = Story::calculator();
     story.redgreen("run --script @kata.toml \"a calculator\"").exits(3);

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use super::ground::{Fleet, Kind, until};
 use super::{HOLD, both};
 
@@ -143,4 +145,79 @@ fn a_daily_budget_holds_for_all_workers_together() {
             .count();
         assert_eq!(running, 1);
     });
+}
+
+#[test]
+fn a_cancelled_job_returns_what_it_reserved() {
+    both(|fleet| {
+        fleet.redgreen("fleet --tokens-per-day 100").exits(0);
+        fs::write(fleet.story.place(HOLD), "").unwrap();
+        let job = fleet.submit_with("add an answer", "--budget-tokens 60");
+        let mut worker = fleet.start_idle("one");
+        until("one waits in GREEN", || fleet.is_held());
+        kill_process(Pid::from_child(&worker), Signal::TERM).unwrap();
+        until("one is gone", || worker.try_wait().unwrap().is_some());
+        assert_eq!(spent_today(&fleet), 60);
+        fleet.redgreen(&format!("cancel {job}")).exits(0).says("is aborted");
+        assert_eq!(spent_today(&fleet), 0);
+    });
+}
+
+/// Such a job would otherwise take worker after worker with it, as long as the fleet runs.
+#[test]
+fn a_job_that_loses_worker_after_worker_fails() {
+    const LOST_MAX: u64 = 5;
+    let fleet = Fleet::new(Kind::Folder);
+    fleet.redgreen("fleet --tokens-per-day 100").exits(0);
+    fs::write(fleet.story.place(HOLD), "").unwrap();
+    let job = fleet.submit_with("add an answer", "--budget-tokens 60");
+    for number in 1..=LOST_MAX {
+        let mut worker = fleet.start("one");
+        until("the job is claimed", || fleet.status(&job)["epoch"] == number);
+        if number == 1 {
+            fleet.until_phase(&job, "test: answers");
+        }
+        worker.kill().unwrap();
+        worker.wait().unwrap();
+    }
+    fleet.work("two").exits(0).says("5 workers in a row were lost with this job");
+    let status = fleet.status(&job);
+    assert_eq!(status["state"]["state"], "failed", "{status}");
+    assert!(status["remark"].as_str().unwrap().contains("the last one was one"), "{status}");
+    assert_eq!(spent_today(&fleet), 0);
+}
+
+/// The script of a worker is found from where the worker was started, and a job by the beginning of
+/// its id.
+#[test]
+fn short_ids_and_relative_scripts_mean_what_they_say() {
+    let fleet = Fleet::new(Kind::Folder);
+    let job = fleet.submit("add an answer");
+    let short = &job[..6];
+    fleet
+        .redgreen(&format!("say {short} \"keep it short\""))
+        .exits(0)
+        .says(&format!("job {job} gets the message"));
+    fleet
+        .redgreen("work --until-empty --name one --home ../work-one --script ../kata.toml")
+        .exits(0)
+        .says("1 delivery done");
+    let status = fleet.status(&job);
+    assert_eq!(status["state"]["state"], "waiting", "{status}");
+    fleet.redgreen(&format!("approve {short}")).exits(0).says("merge queue of main");
+    let other = fleet.submit("add another answer");
+    fleet.redgreen(&format!("abort {}", &other[..6])).exits(0).says("is aborted");
+    fleet.redgreen("approve zzzz").exits(2).says("no run \"zzzz\" here");
+    fleet
+        .redgreen("work --until-empty --name one --home @work-one")
+        .exits(0)
+        .says("2 deliveries done");
+    fleet
+        .redgreen("work --until-empty --name one --home @work-one")
+        .exits(0)
+        .says("0 deliveries done");
+}
+
+fn spent_today(fleet: &Fleet) -> u64 {
+    fleet.redgreen("fleet --json").exits(0).json()["spentToday"]["tokens"].as_u64().unwrap()
 }
