@@ -23,16 +23,18 @@ key=$(
 )
 kept="$KEPT/$(echo "$key" | cksum | tr ' ' '-')"
 calls="${REDGREEN_INERT_LOG:-/dev/null}"
+# The folder as JSON writes it, for reports that escape what is not ASCII.
+json=$("$REAL" -c 'import json, os; print(json.dumps(os.getcwd())[1:-1].replace("\\", "\\\\"))')
 if [ ! -e "$kept.exit" ]; then
     "$REAL" "$@"
     code=$?
     [ -e "$REDGREEN_REPORT" ] || exit $code
-    sed "s|$PWD|@HERE@|g" "$REDGREEN_REPORT" >"$kept.$$" && mv "$kept.$$" "$kept"
+    sed "s|$PWD|@HERE@|g; s|$json|@JSON@|g" "$REDGREEN_REPORT" >"$kept.$$" && mv "$kept.$$" "$kept"
     cat "$calls" >"$kept.$$" && mv "$kept.$$" "$kept.calls"
     echo $code >"$kept.$$" && mv "$kept.$$" "$kept.exit"
     exit $code
 fi
-sed "s|@HERE@|$PWD|g" "$kept" >"$REDGREEN_REPORT"
+sed "s|@HERE@|$PWD|g; s|@JSON@|$json|g" "$kept" >"$REDGREEN_REPORT"
 cat "$kept.calls" >>"$calls"
 exit "$(cat "$kept.exit")"
 "#;
