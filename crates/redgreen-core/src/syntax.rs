@@ -68,7 +68,7 @@ pub use perturb::{
 };
 pub use resolve::{Package, Project, package_name, resolve};
 pub use stub::is_stub;
-pub use surface::{Given, Promise, PromiseKind, identifiers, promises, surface};
+pub use surface::{Given, Promise, PromiseKind, identifiers, promises, published, surface};
 
 pub use tree::SOURCE_BYTES_MAX;
 pub use written::{

@@ -50,8 +50,12 @@ pub(super) fn code(scene: &Scene<'_>, answer: &str) -> Result<Decided, String> {
         let names: Vec<&str> = missing.iter().map(|name| name.as_str()).collect();
         return Err(format!("the answer does not define {}", names.join(", ")));
     }
-    let (content, joined) = with_the_rest(language, &test.impl_file, &now, &content);
+    let (mut content, joined) = with_the_rest(language, &test.impl_file, &now, &content);
     remarks.extend(joined);
+    if let Some(public) = syntax::published(language, &content, &wanted) {
+        remarks.push(format!("made {} public: the tests import it", wanted.join(", ")));
+        content = public;
+    }
     let content = format!("{}\n", content.trim());
     Ok(Decided {
         files: vec![Block { path: test.impl_file.clone(), content }],

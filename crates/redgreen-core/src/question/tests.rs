@@ -341,6 +341,36 @@ fn keeps_existing_code_and_rejects_unchanged_code() {
 }
 
 #[test]
+fn makes_what_the_tests_import_public() {
+    let check = |framework, files: [&'static str; 2], imports: &str, answer: &str, code: &str| {
+        let mut green = stage(Role::Implementing, "is_leap(year)")
+            .behaviour("leap years", files[0], files[1])
+            .file(files[0], imports)
+            .file("tsconfig.json", "{}");
+        green.framework = framework;
+        let (file, said) = green.settles(0, &format!("```\n{answer}```")).unwrap();
+        assert_eq!(file, code);
+        let told = "made is_leap public: the tests import it";
+        assert_eq!(said, if code == answer { "" } else { told });
+    };
+    let rust = |answer, code| {
+        check("cargo", ["tests/a.rs", "src/lib.rs"], "use kata::is_leap;\n", answer, code);
+    };
+    rust("fn is_leap() {}\n\nfn other() {}\n", "pub fn is_leap() {}\n\nfn other() {}\n");
+    rust("#[must_use]\nconst fn is_leap() {}\n", "#[must_use]\npub const fn is_leap() {}\n");
+    rust("pub fn is_leap() {}\n", "pub fn is_leap() {}\n");
+    let imports = "import { is_leap } from \"./a\";\n";
+    let typed = |answer, code| check("vitest", ["a.test.ts", "a.ts"], imports, answer, code);
+    typed("function is_leap() {}\n", "export function is_leap() {}\n");
+    typed("const is_leap = () => 1;\n", "export const is_leap = () => 1;\n");
+    typed("export function is_leap() {}\n", "export function is_leap() {}\n");
+    typed(
+        "function is_leap() {}\nexport { is_leap };\n",
+        "function is_leap() {}\nexport { is_leap };\n",
+    );
+}
+
+#[test]
 fn extracts_an_unambiguous_test() {
     let red = stage(Role::Test, "is_leap(year)").behaviour(
         "centuries are no leap years",

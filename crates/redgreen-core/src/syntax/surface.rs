@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::language::{Class, Language};
 use super::literal::{class, inside};
+use super::loose::parses;
 use super::tree::{Node, Tree};
 
 /// A top-level name.
@@ -34,7 +35,7 @@ pub fn surface(language: Language, source: &str) -> Vec<Given> {
     let Some(tree) = Tree::parse(language, source).filter(|tree| !tree.is_broken()) else {
         return Vec::new();
     };
-    let listed = listed(&tree);
+    let (listed, exports) = (listed(&tree), exports(&tree));
     let mut all = Vec::new();
     for node in tree.root().named_children() {
         let exported = node.kind() == "export_statement";
@@ -53,7 +54,9 @@ pub fn surface(language: Language, source: &str) -> Vec<Given> {
                 Language::Rust => node
                     .children()
                     .any(|one| one.kind() == "visibility_modifier" && one.text() == "pub"),
-                Language::JavaScript | Language::TypeScript | Language::Tsx => exported,
+                Language::JavaScript | Language::TypeScript | Language::Tsx => {
+                    exported || exports.contains(text)
+                }
                 Language::Go => text.starts_with(char::is_uppercase),
                 Language::Java | Language::Other => false,
             };
@@ -68,6 +71,26 @@ pub fn surface(language: Language, source: &str) -> Vec<Given> {
         }
     }
     all
+}
+
+/// The source with these top-level names made public, where only the word for it is missing. `None`
+/// if nothing is to do.
+pub fn published(language: Language, source: &str, names: &[String]) -> Option<String> {
+    let word = match language {
+        Language::Rust => "pub ",
+        Language::JavaScript | Language::TypeScript | Language::Tsx => "export ",
+        Language::Python | Language::Go | Language::Java | Language::Other => return None,
+    };
+    let hidden: BTreeSet<u32> = surface(language, source)
+        .into_iter()
+        .filter(|given| !given.public && names.contains(&given.name))
+        .map(|given| given.line)
+        .collect();
+    let text: String = (1..)
+        .zip(source.split_inclusive('\n'))
+        .flat_map(|(number, line)| [if hidden.contains(&number) { word } else { "" }, line])
+        .collect();
+    (!hidden.is_empty() && parses(language, &text)).then_some(text)
 }
 
 /// What users of a name can rely on, in addition to the name itself.
@@ -234,6 +257,12 @@ fn listed<'t>(tree: &'t Tree<'_>) -> Option<BTreeSet<&'t str>> {
     let list = name.parent()?.child("right").filter(|list| list.is(&["list", "tuple"]))?;
     let names = list.named_children().filter(|one| one.kind() != "comment");
     names.map(|one| tree.source.get(inside(one)).filter(|_| one.kind() == "string")).collect()
+}
+
+/// The names that the export lists of a JavaScript module contain.
+fn exports<'t>(tree: &'t Tree<'_>) -> BTreeSet<&'t str> {
+    let lists = tree.nodes().filter(|node| node.kind() == "export_specifier");
+    lists.filter_map(|one| one.child("name")).map(Node::text).collect()
 }
 
 /// The names in a source, without comments and strings.

@@ -31,6 +31,9 @@ pub(super) struct Args {
     /// For `models`: the model [default: the first that the server lists]
     #[arg(long, value_name = "NAME", requires = "server")]
     model: Option<String>,
+    /// For `models`: the language of the tasks
+    #[arg(long, value_name = "LANGUAGE", requires = "server", default_value = "python")]
+    lang: models::Language,
     /// For `models`: only this kata; can be repeated
     #[arg(long, value_name = "NAME", requires = "server")]
     kata: Vec<String>,
@@ -115,8 +118,13 @@ impl Args {
                 .next(usual)
                 .into());
         };
-        let wish =
-            models::Wish { server, model: self.model, katas: self.kata, record: self.record };
+        let wish = models::Wish {
+            server,
+            language: self.lang,
+            model: self.model,
+            katas: self.kata,
+            record: self.record,
+        };
         let mut tell = |what: &str| desk.printer.talk(&format!("{what}\n"));
         let played = models::play(&wish, &desk.environment, &desk.stop, &mut tell)?;
         desk.printer.answer(&models_table(&played), &played);

@@ -91,13 +91,7 @@ pub(super) const KATAS: &[Kata] = &[
             let vitest = root.join("node_modules/vitest/vitest.mjs");
             vitest.is_file().then(|| Program::new("node").arg(vitest).arg("run"))
         },
-        packages: || {
-            let here = std::env::current_dir().ok()?;
-            let places = here.ancestors().flat_map(|folder| {
-                [folder.join("node_modules"), folder.join(".tools/node/node_modules")]
-            });
-            places.into_iter().find(|place| place.join("vitest").is_dir())
-        },
+        packages: node_packages,
     },
     Kata {
         name: "go",
@@ -170,6 +164,15 @@ pub(super) const KATAS: &[Kata] = &[
         packages: || None,
     },
 ];
+
+/// The packages of a folder above, or those of this repository's tests.
+pub(super) fn node_packages() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    let places = here
+        .ancestors()
+        .flat_map(|folder| [folder.join("node_modules"), folder.join(".tools/node/node_modules")]);
+    places.into_iter().find(|place| place.join("vitest").is_dir())
+}
 
 fn numbered(head: &str, test: impl Fn(u32) -> String) -> String {
     (0..TESTS).fold(head.to_owned(), |mut text, number| {
