@@ -4,16 +4,18 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::Story;
+use crate::runner::{is_installed, node_modules};
 use crate::server::{Seen, Server, Turn};
 
-fn cassettes() -> Vec<(String, String)> {
+fn cassettes(language: &str) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/story/small_models");
-    let mut found: Vec<(String, String)> = fs::read_dir(folder)
+    let mut found: Vec<(String, String)> = fs::read_dir(folder.join(language))
         .unwrap()
         .flatten()
         .map(|entry| {
@@ -34,12 +36,64 @@ fn request(cassette: &str) -> String {
     asked.unwrap().lines().next().unwrap().to_owned()
 }
 
+/// The projects that `bench models` begins with.
+const TYPESCRIPT: &[(&str, &str)] = &[
+    (
+        "package.json",
+        "{\n  \"name\": \"kata\",\n  \"type\": \"module\",\n  \"scripts\": { \"test\": \"vitest run\" },\n  \
+         \"devDependencies\": { \"vitest\": \"*\" }\n}\n",
+    ),
+    (
+        "tsconfig.json",
+        "{\n  \"compilerOptions\": { \"strict\": true, \"module\": \"esnext\", \"target\": \"es2022\" }\n}\n",
+    ),
+    (".gitignore", "node_modules\n"),
+];
+const RUST: &[(&str, &str)] = &[
+    (
+        "Cargo.toml",
+        "[package]\nname = \"kata\"\nversion = \"0.1.0\"\nedition = \"2021\"\n\n[workspace]\n",
+    ),
+    ("src/lib.rs", ""),
+    (".gitignore", "/target\n/Cargo.lock\n"),
+];
+
+fn project(files: &[(&str, &str)]) -> Story {
+    let story = Story::bare_folder().begun(files[0]);
+    for (path, text) in &files[1..] {
+        story.file(path, text);
+    }
+    story
+}
+
 #[test]
-fn a_small_models_real_answers_become_finished_runs() {
-    let cassettes = cassettes();
-    assert!(cassettes.len() >= 8, "{}", cassettes.len());
+fn a_small_models_real_answers_become_finished_runs_in_python() {
+    finishes("python", 8, Story::pytest);
+}
+
+#[test]
+fn a_small_models_real_answers_become_finished_runs_in_typescript() {
+    if !is_installed("node") {
+        return;
+    }
+    finishes("typescript", 3, || {
+        let story = project(TYPESCRIPT);
+        symlink(node_modules(), story.root.join("node_modules")).unwrap();
+        story
+    });
+}
+
+#[test]
+fn a_small_models_real_answers_become_finished_runs_in_rust() {
+    finishes("rust", 3, || project(RUST));
+}
+
+/// Plays every cassette of a language in a project of its own.
+fn finishes(language: &str, least: usize, begin: impl Fn() -> Story) {
+    let cassettes = cassettes(language);
+    assert!(cassettes.len() >= least, "{}", cassettes.len());
     for (name, cassette) in cassettes {
-        let story = Story::pytest();
+        let story = begin();
         story
             .file("redgreen.toml", "backoff = 0.0\n[model]\nreplay = \"kata.jsonl\"\n")
             .commit("a model");
