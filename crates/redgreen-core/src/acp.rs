@@ -15,6 +15,8 @@ use crate::report::Exit;
 use service::ServiceRequest;
 
 const PROTOCOL_VERSION: u64 = 1;
+/// An extension of the protocol: a message during a turn. Agents offer it in their greeting.
+const STEERING: &str = "_session/steering";
 /// JSON-RPC error codes.
 const INVALID_REQUEST: i64 = -32600;
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -85,6 +87,8 @@ pub struct Client {
     troubled: bool,
     tried_to_log_in: bool,
     cancelled: bool,
+    /// How many messages of the user were sent during the turn.
+    steered: u32,
 }
 
 impl Client {
@@ -98,6 +102,7 @@ impl Client {
             troubled: false,
             tried_to_log_in: false,
             cancelled: false,
+            steered: 0,
         }
     }
 
@@ -157,6 +162,26 @@ impl Client {
             }
             _ => String::new(),
         }
+    }
+
+    /// Whether the agent takes messages during its turn, and a turn is running.
+    pub fn can_be_steered(&self) -> bool {
+        let is_offered = self.greeting.pointer("/_meta/steering/supported") == Some(&json!(true));
+        is_offered && self.stage == Stage::Prompting && !self.cancelled
+    }
+
+    /// Sends a message of the user into the running turn. The answer does not matter: if the turn
+    /// just ended, the next one gets the message.
+    pub fn steer(&mut self, text: &str) -> String {
+        self.steered += 1;
+        self.agent_output.told(text);
+        let params = json!({
+            "sessionId": self.agent_output.session,
+            "prompt": [{ "type": "text", "text": text }],
+            "_meta": { "steering": { "idleBehavior": "promptRequired" } },
+        });
+        let id = format!("message-{}", self.steered);
+        line(&json!({ "jsonrpc": "2.0", "id": id, "method": STEERING, "params": params }))
     }
 
     pub fn session(&self) -> Option<&str> {

@@ -19,6 +19,7 @@ use serde_json::Value;
 use crate::agent::{Cost, Failure, Said, Turn};
 use crate::report::Exit;
 
+pub use claude::message;
 pub use error::{AgentError, failure};
 
 /// Maximum length of an answer; longer answers are rejected.
@@ -196,6 +197,11 @@ impl AgentOutput {
         let what: String = what.chars().take(WHAT_CHARS_MAX).collect();
         self.note(&format!("[{name}] {what}"));
         Said::Tool { name: name.to_owned(), what }
+    }
+
+    /// A message of the user reached the program during its turn.
+    pub fn told(&mut self, text: &str) {
+        self.note(text);
     }
 
     /// Adds a line to the transcript.

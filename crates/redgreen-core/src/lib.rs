@@ -28,6 +28,7 @@ pub mod handoff;
 pub mod hook;
 pub mod install;
 pub mod judge;
+pub mod live;
 pub mod mock;
 pub mod model;
 pub mod names;

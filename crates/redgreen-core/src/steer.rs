@@ -20,6 +20,9 @@ pub const SHOWN_MAX: usize = 20;
 /// Introduces the user's messages in a prompt.
 pub const USER_SAYS: &str =
     "The user says, newest last. Follow it as far as the rules of your phase allow:";
+/// Introduces messages that reach an agent during its turn.
+const USER_SAYS_NOW: &str =
+    "The user says, while you work. Follow it as far as the rules of your phase allow:";
 const ITEMS_MAX: usize = 300;
 const ITEM_CHARS_MAX: usize = 300;
 const VERSION: u32 = 1;
@@ -154,6 +157,11 @@ pub fn shown(messages: &[String]) -> Option<String> {
         .map(|message| format!("- {}", message.replace('\n', "\n  ")))
         .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// New messages for an agent in the middle of its turn.
+pub fn told_now(messages: &[String]) -> Option<String> {
+    shown(messages).map(|messages| format!("{USER_SAYS_NOW}\n{messages}"))
 }
 
 impl fmt::Display for Unusable {

@@ -118,6 +118,14 @@ impl Reply {
     }
 }
 
+/// How far the live text of a page was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Another number for each text; 0 for none.
+    pub text: u64,
+    pub read: u64,
+}
+
 /// What is served. All functions may block.
 pub trait Site: Send + Sync + 'static {
     fn answer(&self, request: &Request) -> Reply;
@@ -125,6 +133,8 @@ pub trait Site: Send + Sync + 'static {
     fn refused(&self, why: Refusal) -> Reply;
     /// Differs whenever the page at `path` would.
     fn stamp(&self, path: &str) -> String;
+    /// The live text of the page at `path` after this place, and where it ends now.
+    fn live(&self, path: &str, from: Place) -> (String, Place);
     fn is_over(&self) -> bool;
 }
 
@@ -239,11 +249,21 @@ fn follow<S: Site>(server: &Server<S>, page: String) -> Response {
     tokio::spawn(async move {
         let _place = place;
         let mut known = None;
+        let mut place = None;
         while !tell.is_closed() && !site.is_over() {
             let (asked, page) = (Arc::clone(&site), page.clone());
-            let Ok(stamp) = tokio::task::spawn_blocking(move || asked.stamp(&page)).await else {
+            let from = place.unwrap_or_default();
+            let look = move || (asked.stamp(&page), asked.live(&page, from));
+            let Ok((stamp, (text, until))) = tokio::task::spawn_blocking(look).await else {
                 return;
             };
+            if place != Some(until) {
+                let is_new = place.is_none_or(|place| place.text != until.text);
+                place = Some(until);
+                if tell.send(words(is_new, &text)).await.is_err() {
+                    return;
+                }
+            }
             if known.as_ref() != Some(&stamp) {
                 let event = Event::default().event("stamp").data(stamp.replace(['\n', '\r'], " "));
                 known = Some(stamp);
@@ -262,6 +282,12 @@ fn follow<S: Site>(server: &Server<S>, page: String) -> Response {
             .insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     response
+}
+
+/// A piece of the live text: the beginning of another one, or what follows.
+fn words(is_new: bool, text: &str) -> Event {
+    let kind = if is_new { "text" } else { "more" };
+    Event::default().event(kind).data(serde_json::Value::from(text).to_string())
 }
 
 struct Changes(mpsc::Receiver<Event>);

@@ -68,6 +68,9 @@ pub struct Orders<'a> {
     pub stop: &'a Stop,
     /// Called for each event of the agent, as it happens.
     pub live: &'a mut dyn FnMut(&Said),
+    /// The user's messages since the turn began. Each one is returned once: whoever calls this tells
+    /// the agent.
+    pub messages: &'a mut dyn FnMut() -> Vec<String>,
 }
 
 /// The result of a turn.

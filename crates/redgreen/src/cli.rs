@@ -50,6 +50,7 @@ use std::thread;
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
 use pulse::Pulse;
+use redgreen_core::live::LiveV1;
 use redgreen_core::text::shell_word;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -323,7 +324,7 @@ impl Desk {
                 }
             }
             Sight::Live(role, said) if printer.json => {
-                printer.json_line(&view::LiveV1::new(now(), role, said));
+                printer.json_line(&LiveV1::new(now(), role, said));
             }
             Sight::Live(role, said) => {
                 printer.talk(&live.said(role, said));

@@ -1,6 +1,7 @@
 //! The journal of a run, one line of versioned JSON per entry: the intent before an effect, the
 //! event after it. A killed run continues from the state that is replayed from here.
 
+mod live;
 pub mod mailbox;
 mod steps;
 mod store;
@@ -21,6 +22,7 @@ use redgreen_core::text;
 use redgreen_core::text::in_quotes;
 use serde::{Deserialize, Serialize};
 
+pub use live::{LivePlace, LiveReader, LiveWriter, words};
 pub use steps::StepsTail;
 pub use store::{RunFolder, Store};
 pub use tail::Tail;

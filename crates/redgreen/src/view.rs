@@ -10,7 +10,7 @@ mod wrap;
 use redgreen_core::text;
 use serde::Serialize;
 
-pub use live::{Live, LiveV1};
+pub use live::Live;
 pub use now::Now;
 pub use progress::{moment, notice_line};
 pub(crate) use screen::{Style, paint, plain};

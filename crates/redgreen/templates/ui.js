@@ -16,6 +16,21 @@ changes.addEventListener('stamp', event => {
   known = event.data;
 });
 
+// What the agent says in the turn that is going on. It is text, never markup.
+const LIVE_CHARS_MAX = 20000;
+const live = document.getElementById('live');
+function speak(words, isNew) {
+  if (!live) return;
+  const box = live.querySelector('pre');
+  const isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+  const text = (isNew ? '' : box.textContent) + words;
+  box.textContent = text.slice(-LIVE_CHARS_MAX).replace(/^\n+/, '').replace(/\n\n+\u00b7/g, '\n\u00b7');
+  live.hidden = box.textContent === '';
+  if (isAtEnd) box.scrollTop = box.scrollHeight;
+}
+changes.addEventListener('text', event => speak(JSON.parse(event.data), true));
+changes.addEventListener('more', event => speak(JSON.parse(event.data), false));
+
 let refreshing = false;
 let again = false;
 async function refresh() {

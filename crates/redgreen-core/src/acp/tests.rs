@@ -93,6 +93,27 @@ fn resumes_a_conversation_as_the_agent_supports_it() {
 }
 
 #[test]
+fn a_message_during_a_turn_is_sent_to_an_agent_that_offers_it() {
+    let prompted = r#"{"id":1,"result":{"_meta":{"steering":{"supported":true}}}}
+{"id":2,"result":{"sessionId":"s"}}"#;
+    let (_, mut client) = play(plan(Strategy::New, None), prompted);
+    assert!(client.can_be_steered());
+    let sent: Value = serde_json::from_str(&client.steer("use a dataclass")).unwrap();
+    assert_eq!(sent["method"], "_session/steering");
+    assert_eq!(sent["params"]["sessionId"], "s");
+    assert_eq!(sent["params"]["prompt"][0]["text"], "use a dataclass");
+    // Its answer does not end the turn.
+    assert!(!client.heard(r#"{"id":"message-1","result":{"outcome":"injected"}}"#).over);
+    assert!(client.agent_output().transcript().contains("use a dataclass"));
+    let end = json!({ "id": client.awaited, "result": { "stopReason": "end_turn" } });
+    assert!(client.heard(&end.to_string()).over && !client.can_be_steered());
+
+    let (_, client) = play(plan(Strategy::New, None), &prompted.replace("true", "false"));
+    assert!(!client.can_be_steered());
+    assert!(!Client::new(plan(Strategy::New, None)).can_be_steered());
+}
+
+#[test]
 fn a_failure_reported_as_end_of_turn_is_a_failure() {
     for (agent, expected) in [
         (sample!("claude-500"), Failure::Crash),

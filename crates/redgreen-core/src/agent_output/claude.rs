@@ -1,7 +1,7 @@
 //! Claude Code's `--output-format stream-json`. A failed request also ends with `subtype:
 //! "success"`; only `is_error` shows the failure.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{AgentError, AgentOutput, number, object, sum, text};
 use crate::agent::Said;
@@ -9,10 +9,20 @@ use crate::agent::Said;
 const TOKENS: [&str; 4] =
     ["/input_tokens", "/output_tokens", "/cache_creation_input_tokens", "/cache_read_input_tokens"];
 
+/// A line of `--input-format stream-json`: a prompt, or a message during a turn.
+pub fn message(text: &str) -> String {
+    let content = json!([{ "type": "text", "text": text }]);
+    let message = json!({ "role": "user", "content": content });
+    let line = json!({
+        "type": "user", "message": message, "parent_tool_use_id": null, "session_id": "",
+    });
+    format!("{line}\n")
+}
+
 pub(super) fn event(agent_output: &mut AgentOutput, event: &Value) -> Vec<Said> {
     agent_output.met(text(event, "/session_id"));
     match text(event, "/type") {
-        Some("assistant") => message(agent_output, event),
+        Some("assistant") => assistant(agent_output, event),
         Some("result") => {
             over(agent_output, event);
             Vec::new()
@@ -34,7 +44,7 @@ pub(super) fn event(agent_output: &mut AgentOutput, event: &Value) -> Vec<Said> 
     }
 }
 
-fn message(agent_output: &mut AgentOutput, event: &Value) -> Vec<Said> {
+fn assistant(agent_output: &mut AgentOutput, event: &Value) -> Vec<Said> {
     let blocks = event.pointer("/message/content").and_then(Value::as_array);
     let mut said = Vec::new();
     for block in blocks.into_iter().flatten() {

@@ -13,14 +13,15 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use redgreen_core::acp::{Client, Offers, Plan};
 use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Said, Strategy, Turn};
-use redgreen_core::agent_output::AgentOutput;
+use redgreen_core::agent_output::{self, AgentOutput};
 use redgreen_core::orders;
 use redgreen_core::report::Exit;
+use redgreen_core::steer;
 
 use super::network::WayOut;
 use super::visible::Places;
@@ -35,6 +36,8 @@ use service::{Bench, Service};
 
 /// The limit of its stored output. Lines are read as they arrive.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
+/// How often to look for messages of the user.
+const LOOK: Duration = Duration::from_millis(200);
 /// The prompt, in the turn's folder.
 const ORDERS: &str = "orders.md";
 /// The id of its conversation, in the turn's folder, written as soon as it is known.
@@ -55,6 +58,8 @@ pub struct External {
 /// Reads the program's output in one of two protocols.
 enum Protocol {
     Prints(Box<AgentOutput>),
+    /// The same, and it reads messages during the turn.
+    Converses(Box<AgentOutput>),
     /// ACP, with the service that handles requests of the agent.
     Speaks(Box<Client>, Box<Service>),
 }
@@ -136,6 +141,7 @@ impl External {
             packages: orders.packages,
             stop: orders.stop,
             live: &mut *orders.live,
+            messages: &mut *orders.messages,
         };
         let (begun, _) = self.attempt(&mut orders)?;
         let head = format!(
@@ -171,7 +177,7 @@ impl External {
         let mut protocol = self.protocol(orders, &sandbox, &way, &words)?;
         let program = match &mut protocol {
             Protocol::Speaks(client, _) => program.stdin(client.begin()),
-            Protocol::Prints(_) => program,
+            Protocol::Prints(_) | Protocol::Converses(_) => program,
         };
         let asking = orders.stop.part();
         let version = self.asking_version(&asking);
@@ -274,7 +280,7 @@ impl External {
         match by {
             Some(PromptBy::File) => args.push(told.into()),
             Some(PromptBy::Argument) => args.push(words.into()),
-            Some(PromptBy::Stdin) | None => {}
+            Some(PromptBy::Stdin | PromptBy::StreamJson) | None => {}
         }
         let program = match &self.row.command {
             Command::Line(line) => Program::new("sh").args(["-c", &format!("{line} \"$@\""), "sh"]),
@@ -291,7 +297,11 @@ impl External {
             sandbox,
             is_fenced,
         )?;
-        Ok(if by == Some(PromptBy::Stdin) { program.stdin(words) } else { program })
+        Ok(match by {
+            Some(PromptBy::Stdin) => program.stdin(words),
+            Some(PromptBy::StreamJson) => program.stdin(agent_output::message(words)),
+            Some(PromptBy::File | PromptBy::Argument) | None => program,
+        })
     }
 
     /// The reader of the program's output.
@@ -303,7 +313,11 @@ impl External {
         words: &str,
     ) -> Result<Protocol> {
         if let Speaks::Prints(dialect) = self.row.speaks {
-            return Ok(Protocol::Prints(Box::new(AgentOutput::new(dialect))));
+            let output = Box::new(AgentOutput::new(dialect));
+            return Ok(match self.row.prompt {
+                PromptBy::StreamJson => Protocol::Converses(output),
+                PromptBy::Stdin | PromptBy::File | PromptBy::Argument => Protocol::Prints(output),
+            });
         }
         let fence = way.through(self.agent_sandbox.fence(sandbox, Whose::Terminal, orders)?);
         let is_fenced = keeps_files(sandbox, &fence);
@@ -368,7 +382,7 @@ impl External {
 impl Protocol {
     fn hear(&mut self, line: &str, whole: bool) -> (Vec<Said>, Answer) {
         match self {
-            Self::Prints(agent_output) => {
+            Self::Prints(agent_output) | Self::Converses(agent_output) => {
                 let said = agent_output.line(line);
                 // Some programs do not end for a long time if they cannot reach their servers.
                 (said, if agent_output.is_over() { Answer::Done } else { Answer::Nothing })
@@ -382,17 +396,37 @@ impl Protocol {
         }
     }
 
-    /// Output of our services that is ready without new input.
-    fn due(&mut self) -> Answer {
+    /// Whether the agent would read a message of the user now.
+    fn listens(&self) -> bool {
+        match self {
+            Self::Prints(_) => false,
+            Self::Converses(agent_output) => !agent_output.is_over(),
+            Self::Speaks(client, _) => client.can_be_steered(),
+        }
+    }
+
+    /// What to send without new input: output of our services, and messages of the user.
+    fn due(&mut self, messages: &mut dyn FnMut() -> Vec<String>) -> Answer {
+        let new = if self.listens() { messages() } else { Vec::new() };
+        let text = steer::told_now(&new);
         match self {
             Self::Prints(_) => Answer::Nothing,
-            Self::Speaks(_, service) => say(service.due()),
+            Self::Converses(agent_output) => say(text
+                .map(|text| {
+                    agent_output.told(&text);
+                    agent_output::message(&text)
+                })
+                .unwrap_or_default()),
+            Self::Speaks(client, service) => {
+                let told = text.map(|text| client.steer(&text)).unwrap_or_default();
+                say(service.due() + &told)
+            }
         }
     }
 
     fn stop(&mut self) -> Answer {
         match self {
-            Self::Prints(_) => Answer::Nothing,
+            Self::Prints(_) | Self::Converses(_) => Answer::Nothing,
             Self::Speaks(client, service) => {
                 service.end();
                 say(service.due() + &client.cancel())
@@ -402,7 +436,7 @@ impl Protocol {
 
     fn agent_output(&self) -> &AgentOutput {
         match self {
-            Self::Prints(agent_output) => agent_output,
+            Self::Prints(agent_output) | Self::Converses(agent_output) => agent_output,
             Self::Speaks(client, _) => client.agent_output(),
         }
     }
@@ -416,7 +450,9 @@ impl Protocol {
         strategy: &Strategy,
     ) -> Taken {
         let turn = match &self {
-            Self::Prints(agent_output) => agent_output.end(exit, stderr),
+            Self::Prints(agent_output) | Self::Converses(agent_output) => {
+                agent_output.end(exit, stderr)
+            }
             Self::Speaks(client, _) => client.end(exit, stderr),
         };
         let agent_output = self.agent_output();
@@ -446,14 +482,22 @@ fn attend(
     orders: &mut Orders<'_>,
 ) -> Result<(Output, bool)> {
     let limits = Limits { wall: orders.time_limit, output_bytes_max: OUTPUT_BYTES_MAX };
-    let (desk, stop, live) = (orders.desk, orders.stop, &mut orders.live);
+    let (desk, stop, live, messages) =
+        (orders.desk, orders.stop, &mut orders.live, &mut orders.messages);
     let tokens_max = orders.allowance.tokens;
-    let speaks = matches!(protocol, Protocol::Speaks(..));
+    let speaks = matches!(protocol, Protocol::Speaks(..) | Protocol::Converses(_));
     let mut kept: Option<String> = None;
     let mut unkept = None;
     let mut overdrawn = false;
+    let mut looked = Instant::now();
     let mut listener = |heard: Heard<'_>| match heard {
-        Heard::Silence => protocol.due(),
+        Heard::Silence => {
+            let is_time = looked.elapsed() >= LOOK;
+            if is_time {
+                looked = Instant::now();
+            }
+            protocol.due(&mut || if is_time { messages() } else { Vec::new() })
+        }
         Heard::Unwanted => protocol.stop(),
         Heard::Line { text, whole } => {
             let (said, answer) = protocol.hear(&String::from_utf8_lossy(text), whole);

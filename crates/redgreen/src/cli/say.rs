@@ -9,7 +9,7 @@ use crate::ops;
 use crate::ops::say::SentMessage;
 use crate::view;
 
-/// Send a message to the agents of a run; they get it with their next turn
+/// Send a message to the agents of a run, during their turn or with the next one
 #[derive(clap::Args, Debug)]
 #[command(
     after_help = "Examples:\n  redgreen say \"use a dataclass\"\n  redgreen say k3x9 \"use a dataclass\""
@@ -41,7 +41,7 @@ impl Args {
 pub(super) fn answer(told: &SentMessage) -> String {
     let id = told.run.tail();
     let (when, next) = match told.at_work {
-        true => ("at its next turn", format!("redgreen watch {id}")),
+        true => ("during this turn, or at its next one", format!("redgreen watch {id}")),
         false => ("when it resumes", format!("redgreen resume {id}")),
     };
     let words = view::sentence(&told.message, 0, "  ");

@@ -11,11 +11,12 @@ use anyhow::{Context, Result};
 use redgreen_core::page::{self, escaped};
 use redgreen_core::review::comment::{Side, Standing};
 use redgreen_serve::web::guard::{Allows, Guard, Refusal, TOKEN_CHARS};
-use redgreen_serve::web::{self, Reply, Request, Site};
+use redgreen_serve::web::{self, Place, Reply, Request, Site};
 use serde::Serialize;
 
 use super::Desk;
 use crate::failure::{Code, Failure};
+use crate::journal::LivePlace;
 use crate::ops::ui::{Action, Draft, Reviews, View};
 use crate::view;
 use pages::{Chrome, Layout};
@@ -249,6 +250,13 @@ impl Site for Pages {
 
     fn stamp(&self, path: &str) -> String {
         self.reviews.stamp(path.strip_prefix("/runs/"))
+    }
+
+    fn live(&self, path: &str, from: Place) -> (String, Place) {
+        let place = LivePlace { turn: from.text, read: from.read };
+        let run = path.strip_prefix("/runs/");
+        let (text, until) = run.map_or_else(Default::default, |run| self.reviews.live(run, place));
+        (text, Place { text: until.turn, read: until.read })
     }
 
     fn is_over(&self) -> bool {

@@ -115,6 +115,9 @@ pub enum PromptBy {
     File,
     /// As the last argument.
     Argument,
+    /// On stdin, as a line of Claude Code's `--input-format stream-json`. Stdin stays open, so the
+    /// user's messages reach it during the turn.
+    StreamJson,
 }
 
 /// A settings folder for this run, so that no turn changes the user's.

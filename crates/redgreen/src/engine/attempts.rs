@@ -21,7 +21,7 @@ use redgreen_core::step::{self, Step};
 use super::turn::write;
 use super::{Engine, Project, Sight, elapsed_ms, now};
 use crate::agent::Team;
-use crate::journal::RunFolder;
+use crate::journal::{LiveWriter, RunFolder};
 use crate::runner::Suite;
 use crate::trial;
 
@@ -64,6 +64,7 @@ impl<'a> Engine<'a> {
         let (sender, receiver) = mpsc::channel();
         let mut at_work: Vec<u32> = Vec::new();
         let mut failed = None;
+        let mut live = LiveWriter::begin(&self.folder);
         loop {
             if let (Step::Attempt { assignment, time_ms, numbers, jobs }, None, false) =
                 (step::next(&self.state), &failed, self.project.stop.requested())
@@ -91,6 +92,7 @@ impl<'a> Engine<'a> {
                             Said::Tool { name: format!("attempt {number}: {name}"), what }
                         }
                     };
+                    live.said(now(), role, &said);
                     (self.observe)(Sight::Live(role, &said));
                 }
                 Message::Ended(number, ended) => {

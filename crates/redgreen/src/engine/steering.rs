@@ -6,12 +6,80 @@ use redgreen_core::event::{Event, Outcome};
 use redgreen_core::names::Oid;
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::Policy;
+use redgreen_core::state::State;
 use redgreen_core::steer::{self, Message, Unusable};
 use redgreen_core::step::Step;
 use redgreen_core::test_list;
 
-use super::{Engine, Sight};
+use super::{Engine, Sight, now};
 use crate::journal::mailbox::{self, Waiting};
+use crate::journal::{Journal, Line, RunFolder};
+
+/// The user's messages during a turn, for agents that can be told in the middle of it. A message is
+/// in the journal before the agent gets it, so every later turn gets it as well.
+pub(super) struct Inbox<'a> {
+    folder: &'a RunFolder,
+    /// One of several attempts has none: the engine of the run journals the messages afterwards.
+    journal: Option<&'a mut Journal>,
+    pub(super) state: &'a mut State,
+    /// The messages that this agent got.
+    told: Vec<String>,
+    failed: Option<anyhow::Error>,
+}
+
+impl<'a> Inbox<'a> {
+    pub(super) fn new(
+        folder: &'a RunFolder,
+        journal: Option<&'a mut Journal>,
+        state: &'a mut State,
+    ) -> Self {
+        Self { folder, journal, state, told: Vec::new(), failed: None }
+    }
+
+    /// Messages that the agent does not know yet. An error stops the deliveries and ends the turn
+    /// with it.
+    pub(super) fn messages(&mut self, observe: impl FnMut(&Line, &State)) -> Vec<String> {
+        if self.failed.is_some() {
+            return Vec::new();
+        }
+        self.take(observe).unwrap_or_else(|error| {
+            self.failed = Some(error);
+            Vec::new()
+        })
+    }
+
+    /// The error of a delivery, if there was one.
+    pub(super) fn end(self) -> Result<()> {
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    fn take(&mut self, mut observe: impl FnMut(&Line, &State)) -> Result<Vec<String>> {
+        let mut new = Vec::new();
+        for Waiting { id, message } in mailbox::waiting(self.folder)? {
+            // The engine handles the others after the turn.
+            let Ok(Message::Say { text }) = message else { continue };
+            let Ok(message) = steer::words(&text) else { continue };
+            if self.told.contains(&id) || self.state.steering.has(&id) {
+                continue;
+            }
+            if let Some(journal) = &mut self.journal {
+                let (at, event) = (now(), Event::UserSaid { id: id.clone(), message });
+                let line = journal.record(&event, at)?;
+                let state = self.state.clone().apply(&event, at / 1000);
+                *self.state = state.map_err(|illegal| {
+                    anyhow::anyhow!("{} cannot happen during a turn", illegal.event)
+                })?;
+                observe(&line, self.state);
+                mailbox::remove(self.folder, &id)?;
+                new.extend(self.state.steering.messages.last().cloned());
+            } else {
+                new.push(message);
+            }
+            self.told.push(id);
+        }
+        Ok(new)
+    }
+}
 
 impl Engine<'_> {
     /// Whether to read messages before this step: before an agent's turn, and before a finished run

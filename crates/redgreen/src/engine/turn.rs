@@ -1,6 +1,7 @@
 //! The agent's turn: its worktree, the snapshot of its work, the rollback, and the commit of an
 //! accepted phase.
 
+use std::cell::RefCell;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -18,12 +19,13 @@ use redgreen_core::state::Situation;
 use redgreen_core::text::shell_word;
 use redgreen_core::{test_list, text};
 
-use super::{Engine, Project, Sight, batching, elapsed_ms};
+use super::steering::Inbox;
+use super::{Engine, Project, Sight, batching, elapsed_ms, now};
 use crate::agent::{Agent, Orders, Taken, visible};
 use crate::failure::Failure;
 use crate::foreign;
 use crate::git::{RefEdit, Snapshot, Swap, Worktree, remove_folder};
-use crate::journal::RunFolder;
+use crate::journal::{LiveWriter, RunFolder};
 use crate::private;
 use crate::process::kill_marked;
 use crate::room::editable;
@@ -119,13 +121,19 @@ impl Engine<'_> {
             Ok(git.diff_text(&head, &git.snapshot(&worktree, &head)?.tree, CHANGES_BYTES_MAX)?.text)
         };
         let packages = self.packages(&worktree);
-        let (role, observe) = (assignment.role, &mut self.observe);
+        let role = assignment.role;
+        let observe = RefCell::new(&mut self.observe);
+        // People see their own words, and several attempts report to the engine of the run.
+        let is_shown = !human && self.journal.is_some();
+        let mut live = is_shown.then(|| LiveWriter::begin(&self.folder));
+        let mut inbox = Inbox::new(&self.folder, self.journal.as_mut(), &mut self.state);
+        let allowance = inbox.state.run.policy.budget.left_after(&inbox.state.spent);
         let mut orders = Orders {
             assignment,
             worktree: &worktree.path,
             env: &agent_environment(self.project, &self.folder.id, &worktree.path)?,
             time_limit: time,
-            allowance: self.state.run.policy.budget.left_after(&self.state.spent),
+            allowance,
             desk: &desk,
             report: report.as_ref(),
             tests: &tests,
@@ -135,12 +143,24 @@ impl Engine<'_> {
             aside: &worktree.private,
             packages: &packages,
             stop: &self.project.stop,
-            live: &mut |said| observe(Sight::Live(role, said)),
+            live: &mut |said| {
+                if let Some(live) = &mut live {
+                    live.said(now(), role, said);
+                }
+                observe.borrow_mut()(Sight::Live(role, said));
+            },
+            messages: &mut || {
+                inbox.messages(|line, state| {
+                    observe.borrow_mut()(Sight::Line(line, state));
+                })
+            },
         };
         let taken = match given_tests(&self.folder, assignment)? {
             Some(files) => put_in_place(&files, &worktree.path)?,
             None => agent.take_turn(&mut orders)?,
         };
+        inbox.end()?;
+        drop(live);
         let took_ms = elapsed_ms(started);
         let who = agent.version().map(|version| Label::of(&format!("{} {version}", agent.name())));
         let mut notices = refs.map(|refs| self.settle_refs(&refs)).transpose()?.unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The steps of a run, read from its journal as it grows. Costs what was written since, and keeps
 //! no state of the run.
 
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -14,6 +14,8 @@ use crate::foreign;
 
 /// How far into a line its kind is written: after the version, the number and the time.
 const HEAD_BYTES: usize = 90;
+/// Longer than any line that the engine writes.
+const LINE_BYTES_MAX: u64 = 256 << 20;
 const NOTED: &str = "\"event\":\"noted\"";
 
 /// Reads a run's journal from where it stopped reading.
@@ -46,21 +48,36 @@ impl StepsTail {
 
     /// Reads what was written since.
     pub fn more(&mut self) -> Result<()> {
-        let act = || format!("read {}", self.path.display());
+        let path = self.path.clone();
+        let act = || format!("read {}", path.display());
         let mut file = match foreign::open_file(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error).with_context(act),
         };
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(self.read))
-            .and_then(|_| file.read_to_end(&mut bytes))
-            .with_context(act)?;
-        // The last line may be on its way.
-        for raw in bytes.split_inclusive(|byte| *byte == b'\n').filter(|raw| raw.ends_with(b"\n")) {
+        file.seek(SeekFrom::Start(self.read)).with_context(act)?;
+        // One line at a time: a long journal is larger than what is kept of it.
+        let mut file = BufReader::new(file);
+        let mut raw = Vec::new();
+        loop {
+            raw.clear();
+            let mut limited = (&mut file).take(LINE_BYTES_MAX);
+            limited.read_until(b'\n', &mut raw).with_context(act)?;
+            // The last line may be on its way.
+            if !raw.ends_with(b"\n") {
+                return self.check_length(&raw);
+            }
             self.lines = self.lines.saturating_add(1);
-            self.hear(raw)?;
+            self.hear(&raw)?;
             self.read = self.read.saturating_add(raw.len() as u64);
+        }
+    }
+
+    /// A line that is longer than any of ours never ends.
+    fn check_length(&self, raw: &[u8]) -> Result<()> {
+        if raw.len() as u64 >= LINE_BYTES_MAX {
+            let why = format!("a line is longer than {LINE_BYTES_MAX} bytes");
+            return Err(damaged(&self.path, self.lines.saturating_add(1), &why));
         }
         Ok(())
     }

@@ -21,7 +21,8 @@ pub struct SentMessage {
     pub at_work: bool,
 }
 
-/// Leaves a message for the agents of a run. The next turn and all later ones get it.
+/// Leaves a message for the agents of a run. The agent at work gets it if it can be told during its
+/// turn, and all later turns do.
 pub fn say(project: &Project, run: Option<&str>, words: &str) -> Result<SentMessage> {
     notes::check(project)?;
     let folder = pick(project, run)?;

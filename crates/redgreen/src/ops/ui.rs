@@ -12,12 +12,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use anyhow::Result;
+use redgreen_core::agent::Said;
 use redgreen_core::event::Outcome;
 use redgreen_core::names::RunId;
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::Spent;
 use redgreen_core::steps::Steps;
-use redgreen_core::tally;
+use redgreen_core::{tally, text};
 
 use act::Notices;
 pub use act::{Action, Notice};
@@ -30,7 +31,7 @@ use crate::config::Environment;
 use crate::engine::Project;
 use crate::failure::Failure;
 use crate::foreign;
-use crate::journal::{self, RunFolder, StepsTail, mailbox};
+use crate::journal::{self, LivePlace, RunFolder, StepsTail, mailbox};
 use crate::process::Stop;
 
 /// The maximum number of runs in memory: the last ones that were viewed.
@@ -242,6 +243,24 @@ impl Reviews {
                 format!("{} {}", all.len(), open.join(" "))
             }
         }
+    }
+
+    /// What the agent says in the turn that is going on, after a place, and where it ends now.
+    pub fn live(&self, run: &str, from: LivePlace) -> (String, LivePlace) {
+        let Ok(folder) = self.find(run) else { return Default::default() };
+        let words = journal::words(&folder, from);
+        let mut text = String::new();
+        for (_, _, said) in words.said {
+            match said {
+                Said::Text(words) => text.push_str(&text::visible(&words)),
+                Said::Tool { name, what } => {
+                    let line = format!("\n\u{b7} {name} {what}\n");
+                    text.push_str(&text::visible(&line));
+                }
+                Said::Cost(_) => {}
+            }
+        }
+        (text, words.until)
     }
 
     /// Waits for runs that were started here. They stop on request, and can be resumed.

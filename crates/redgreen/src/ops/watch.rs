@@ -8,7 +8,7 @@ use redgreen_core::state::State;
 use super::{Stopped, notes, pick};
 use crate::engine::{Observer, Project, Sight};
 use crate::failure::{Code, Failure};
-use crate::journal::{self, RunFolder, Tail};
+use crate::journal::{self, LiveReader, RunFolder, Tail};
 
 /// How often to read the journal.
 const LOOK: Duration = Duration::from_millis(200);
@@ -22,19 +22,28 @@ pub fn watch(project: &Project, named: Option<&str>, observe: Observer<'_>) -> R
         (named, _) => pick(project, named)?,
     };
     let mut tail = Tail::new(&folder)?;
+    let mut live = LiveReader::default();
     let started = Instant::now();
     let mut is_first = true;
     loop {
         // Checked before the journal is read, so that the last lines of a process are read after it
         // ended.
         let at_work = journal::is_busy(&folder);
+        // Before the journal as well: what a turn said comes before its end.
+        let mut said = live.more(&folder).into_iter().peekable();
         let lines = tail.more()?;
         let cycle = tail.state().map(|state| state.progress.cycle);
         // Earlier cycles are not shown.
         let is_shown =
             |cycle_then: u32| !is_first || cycle.is_some_and(|cycle| cycle_then == cycle);
         for (line, state) in lines.iter().filter(|(_, state)| is_shown(state.progress.cycle)) {
+            while let Some((_, role, said)) = said.next_if(|(at, _, _)| *at < line.at) {
+                observe(Sight::Live(role, &said));
+            }
             observe(Sight::Line(line, state));
+        }
+        for (_, role, said) in said {
+            observe(Sight::Live(role, &said));
         }
         is_first = is_first && lines.is_empty();
         match tail.state() {

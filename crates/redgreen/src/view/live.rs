@@ -2,7 +2,6 @@
 
 use redgreen_core::agent::{Cost, Said};
 use redgreen_core::phase::Role;
-use serde::Serialize;
 
 use super::words::cost_so_far;
 use super::wrap::wrap;
@@ -17,37 +16,6 @@ const BELOW_TOOL: &str = "                ";
 const COLUMNS_MIN: usize = 20;
 /// A line that does not end is shown in pieces.
 const LINE_BYTES_MAX: usize = 2000;
-
-/// The same for programs: a line of `--json` between those of the journal. It has no number,
-/// because it is not stored.
-#[derive(Debug, Serialize)]
-pub struct LiveV1<'a> {
-    v: u32,
-    /// Milliseconds since 1970.
-    at: i64,
-    role: Role,
-    #[serde(flatten)]
-    said: SaidV1<'a>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(tag = "live", rename_all = "kebab-case")]
-enum SaidV1<'a> {
-    Text { text: &'a str },
-    Tool { name: &'a str, what: &'a str },
-    Cost { cost: &'a Cost },
-}
-
-impl<'a> LiveV1<'a> {
-    pub fn new(at: i64, role: Role, said: &'a Said) -> Self {
-        let said = match said {
-            Said::Text(text) => SaidV1::Text { text },
-            Said::Tool { name, what } => SaidV1::Tool { name, what },
-            Said::Cost(cost) => SaidV1::Cost { cost },
-        };
-        Self { v: 1, at, role, said }
-    }
-}
 
 /// The prefix of a line that is not wrapped.
 const LAID_OUT: &str = "  ";

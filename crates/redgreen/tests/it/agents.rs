@@ -2,7 +2,9 @@
 //! network of their own where a model of ours listens on loopback. What is not installed is named
 //! and passed over.
 
+mod compete;
 mod referee;
+mod told;
 
 use std::ffi::OsString;
 use std::fs;

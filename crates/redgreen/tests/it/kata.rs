@@ -99,6 +99,7 @@ impl Kata {
             packages: &[],
             stop: &Stop::default(),
             live: &mut |_| {},
+            messages: &mut Vec::new,
         })?;
         match taken.turn {
             Turn::Done { answer } => assert!(answer.contains(says), "{role} {turn}: {answer}"),

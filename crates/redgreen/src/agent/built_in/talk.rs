@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use redgreen_core::agent::{Failure, Said, Turn};
+use redgreen_core::agent::{Assignment, Failure, Said, Turn};
 use redgreen_core::model::ability::Asking;
 use redgreen_core::model::{
     Block, Delta, Message, ModelError, ModelErrorKind, Reply, Request, Stop,
@@ -13,6 +13,7 @@ use redgreen_core::model::{
 use redgreen_core::policy::{Spent, dollars};
 use redgreen_core::prompt::{self, Earlier, Evidence, secret};
 use redgreen_core::question;
+use redgreen_core::steer;
 use redgreen_core::tool::{Call, Kind};
 
 use super::Settings;
@@ -47,6 +48,8 @@ pub(super) struct Talk<'a, 'o> {
     reminded: bool,
     cut_off: u32,
     conversations: u32,
+    /// The user's messages during this turn.
+    told: Vec<String>,
 }
 
 /// What to do after an answer.
@@ -79,6 +82,7 @@ impl<'a, 'o> Talk<'a, 'o> {
             reminded: false,
             cut_off: 0,
             conversations: 1,
+            told: Vec::new(),
         }
     }
 
@@ -153,7 +157,9 @@ impl<'a, 'o> Talk<'a, 'o> {
 
     /// The first message of a conversation.
     fn opening(&mut self, earlier: Option<Earlier>) -> Result<Request> {
-        let assignment = self.orders.assignment;
+        let mut assignment = self.orders.assignment.clone();
+        assignment.messages.extend(self.told.iter().cloned());
+        let assignment: &Assignment = &assignment;
         let shown = prompt::shown(assignment, self.orders.tests);
         let show = |path: &String| {
             let text = self.bench.look(path);
@@ -311,17 +317,29 @@ impl<'a, 'o> Talk<'a, 'o> {
         if !calls {
             return Ok(self.stopped(request, blocks, said));
         }
-        let (results, done) = self.perform_all(&blocks)?;
-        if let Some(summary) = done {
+        let (mut results, done) = self.perform_all(&blocks)?;
+        let told = self.user_says();
+        if let (Some(summary), None) = (done, &told) {
             return Ok(Next::End(Turn::Done {
                 answer: if said.trim().is_empty() { summary } else { said },
             }));
         }
+        results.extend(told.map(|text| Block::Text { text }));
         request.messages.extend([Message::Assistant(blocks), Message::User(results)]);
         Ok(Next::Ask)
     }
 
-    /// Handles an answer without tool calls: the model is done, or gets one reminder to edit files.
+    /// The user's new messages, for the model.
+    fn user_says(&mut self) -> Option<String> {
+        let messages = (self.orders.messages)();
+        let text = steer::told_now(&messages).map(|text| secret::cut(&text))?;
+        self.told.extend(messages);
+        self.transcript.heard(&text);
+        Some(text)
+    }
+
+    /// Handles an answer without tool calls: the model is done, unless the user said something
+    /// meanwhile, or it gets one reminder to edit files.
     fn stopped(&mut self, request: &mut Request, mut blocks: Vec<Block>, said: String) -> Next {
         if Kind::of(self.orders.assignment.role).contains(&Kind::Write) && !self.bench.edited {
             for file in prompt::meant(self.orders.assignment, &said, |path| self.bench.look(path)) {
@@ -329,22 +347,28 @@ impl<'a, 'o> Talk<'a, 'o> {
                 self.transcript.tool("Write", &file.path, &wrote);
             }
         }
-        match prompt::reminder(self.orders.assignment, &said, self.bench.edited)
-            .filter(|_| !self.reminded)
-        {
-            Some(reminder) => {
-                self.reminded = true;
-                self.transcript.heard(&reminder);
+        let more = self.user_says().or_else(|| self.reminder(&said));
+        match more {
+            Some(text) => {
                 // A message must not be empty.
                 if blocks.is_empty() {
                     blocks.push(Block::Text { text: "…".to_owned() });
                 }
-                let told = Message::User(vec![Block::Text { text: reminder }]);
+                let told = Message::User(vec![Block::Text { text }]);
                 request.messages.extend([Message::Assistant(blocks), told]);
                 Next::Ask
             }
             None => Next::End(Turn::Done { answer: said }),
         }
+    }
+
+    /// A reminder to edit files, at most once in a turn.
+    fn reminder(&mut self, said: &str) -> Option<String> {
+        let (assignment, edited) = (self.orders.assignment, self.bench.edited);
+        let reminder = prompt::reminder(assignment, said, edited).filter(|_| !self.reminded)?;
+        self.reminded = true;
+        self.transcript.heard(&reminder);
+        Some(reminder)
     }
 
     /// Runs all tool calls of an answer; the results go into one message. The second value is the

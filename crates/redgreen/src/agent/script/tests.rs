@@ -66,6 +66,7 @@ fn orders<'a>(
         packages: &[],
         stop,
         live,
+        messages: Box::leak(Box::new(Vec::new)),
     }
 }
 

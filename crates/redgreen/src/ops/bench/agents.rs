@@ -70,6 +70,7 @@ pub(super) fn measures(
             packages: &[],
             stop,
             live: &mut |_| {},
+            messages: &mut Vec::new,
         })?;
         let took = started.elapsed();
         peak_memory_bytes = peak_memory_bytes.max(process::peak_memory_bytes());

@@ -143,6 +143,7 @@ fn take(agent: &Agent, root: &Path, stop: &Stop) -> Result<()> {
         packages: &[],
         stop,
         live: &mut |_| {},
+        messages: &mut Vec::new,
     })?;
     ensure!(
         matches!(taken.turn, Turn::Done { .. }),

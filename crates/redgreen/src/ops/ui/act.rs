@@ -85,7 +85,7 @@ impl Reviews {
             Action::Say(words) => {
                 let told = say::say(&self.project()?, id, words)?;
                 Ok(if told.at_work {
-                    "The agent gets the message at its next turn."
+                    "The agent gets the message during this turn, or at its next one."
                 } else {
                     "The agent gets the message when the run resumes."
                 }
@@ -131,7 +131,9 @@ impl Reviews {
         }
         self.sent(folder)?;
         if is_at_work {
-            return Ok("Your comments are sent; the agent gets them at its next turn.".to_owned());
+            return Ok("Your comments are sent; the agent gets them during this turn, or at \
+                       its next one."
+                .to_owned());
         }
         let is_done = matches!(left, Some(Outcome::Waiting | Outcome::MergeBlocked { .. }));
         self.go_on(folder, is_done.then(|| item(first)))?;

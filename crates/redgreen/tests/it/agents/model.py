@@ -7,18 +7,26 @@ usage: unshare -n python model.py COMMAND...   serves on 127.0.0.1:4010 while th
 With MODEL_STEPS, a file of JSON, it does one step after the other instead, whatever it is told:
 {"write": PATH, "text": TEXT} with the agent's own tool, {"shell": COMMAND}, {"mcp": TOOL} of the server redgreen, {"say": WORDS}.
 What the agent told it along the way is printed at the end.
+
+With MODEL_FILES, a file of JSON, it writes other files: {"choice": {...}, PHASE: [[PATH, TEXT]...]}; the key GREEN-2 is for the
+second of several attempts. With MODEL_GATE, a folder, it leaves the file `at` when it is first asked in GREEN, waits for the
+file `go`, and writes down what it is asked in that phase and later.
 """
-import fcntl, http.server, json, os, re, socket, struct, subprocess, sys, threading
+import fcntl, http.server, json, os, re, socket, struct, subprocess, sys, threading, time
 
 PORT = 4010
 LOG = []
-DONE = "- [x] adds two numbers"
-CHOICE = {"description": "adds two numbers", "testFile": "test_calc.py", "implFile": "calc.py"}
+OTHERS = json.load(open(os.environ["MODEL_FILES"])) if "MODEL_FILES" in os.environ else {}
+GATE = os.environ.get("MODEL_GATE")
+GATE_SECONDS = 200
+CHOICE = OTHERS.get("choice") or {"description": "adds two numbers", "testFile": "test_calc.py", "implFile": "calc.py"}
+DONE = f"- [x] {CHOICE['description']}"
 FILES = {
-    "PLAN": ("test-list.md", "# Tests\n\n- [ ] adds two numbers\n"),
-    "RED": ("test_calc.py", "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n\n\n"
-                            "def test_adds_others():\n    assert add(-4, 9) == 5\n"),
-    "GREEN": ("calc.py", "def add(a, b):\n    return a + b\n"),
+    "PLAN": [("test-list.md", f"# Tests\n\n- [ ] {CHOICE['description']}\n")],
+    "RED": [("test_calc.py", "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n\n\n"
+                             "def test_adds_others():\n    assert add(-4, 9) == 5\n")],
+    "GREEN": [("calc.py", "def add(a, b):\n    return a + b\n")],
+    **OTHERS,
 }
 STEPS = json.load(open(os.environ["MODEL_STEPS"])) if "MODEL_STEPS" in os.environ else None
 TOLD = []
@@ -35,11 +43,26 @@ def plan(body):
     phase = phase_of(body)
     finished = phase == "PLAN" and DONE in json.dumps(body)
     last = json.dumps({"currentTest": None if finished else CHOICE}) if phase == "PLAN" else "Done."
-    path, text = FILES.get(phase, (None, ""))
-    if path is None or finished:
+    attempts = re.findall(r"-attempt-(\d)", json.dumps(body))
+    files = FILES.get(f"{phase}-{attempts[-1]}" if attempts else phase) or FILES.get(phase)
+    if files is None or finished:
         return None, last, last
-    command = f"cat > {path} <<'REDGREEN'\n{text}REDGREEN"
-    return command, last, f"{path}\n```\n{text}```\n\n{last}\n"
+    lines = [f"mkdir -p ./$(dirname {path})\ncat > {path} <<'REDGREEN'\n{text}REDGREEN" for path, text in files]
+    words = "".join(f"{path}\n```\n{text}```\n\n" for path, text in files)
+    return "\n".join(lines), last, f"{words}{last}\n"
+
+
+def gate(body, asked):
+    """Waits in GREEN until somebody opens it."""
+    if phase_of(body) not in ("GREEN", "REFACTOR"):
+        return
+    with open(os.path.join(GATE, "asked"), "a") as file:
+        file.write(json.dumps([phase_of(body), asked, json.dumps(body)]) + "\n")
+    if phase_of(body) == "GREEN" and asked == 0:
+        open(os.path.join(GATE, "at"), "w").close()
+        end = time.monotonic() + GATE_SECONDS
+        while not os.path.exists(os.path.join(GATE, "go")) and time.monotonic() < end:
+            time.sleep(0.05)
 
 
 def shell_tool(tools):
@@ -103,6 +126,8 @@ def answer(body, tools, asked):
     name, arguments = shell_tool(tools)
     if name is None:
         return "text", words
+    if GATE:
+        gate(body, asked)
     if command and asked == 0:
         return "call", name, arguments(command)
     return "text", last

@@ -2,15 +2,15 @@
 //! can go wrong between redgreen and a server.
 
 use std::process::Stdio;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Story;
 use super::doors::artifact;
+use super::{Said, Story};
 use crate::model::peak_kib;
 use crate::server::{Ending, Seen, Server, Turn, Wire};
 
@@ -86,6 +86,59 @@ pub(crate) fn served(story: Story, server: &Server, wire: Wire) -> Story {
             story.commit("a model");
             story
         }
+    }
+}
+
+/// A run whose user says something in the middle of GREEN, and what the model is asked after that.
+fn told_in_green(wire: Wire, words: &str) -> (Story, Vec<String>) {
+    let (asked, is_asked) = mpsc::channel();
+    let (go, may_go) = mpsc::channel();
+    let may_go = Mutex::new(may_go);
+    let server = Server::answering(move |seen: &Seen| {
+        let is_code = role(seen) == "green" && seen.body.to_string().contains("test_calc.py");
+        if is_code && seen.answers() == 0 {
+            asked.send(()).unwrap();
+            may_go.lock().unwrap().recv().unwrap();
+        }
+        adder(seen)
+    });
+    let story = with_model(&server, wire);
+    let child = story
+        .prepare("run \"an adder\"")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    is_asked.recv().unwrap();
+    story.redgreen(&format!("say \"{words}\"")).exits(0).says("during this turn");
+    go.send(()).unwrap();
+    Said::of("run", &child.wait_with_output().unwrap())
+        .exits(3)
+        .says(&format!("you said   {words}"));
+    let green = server.requests().into_iter().filter(|seen| role(seen) == "green");
+    let bodies = green.map(|seen| seen.body.to_string()).collect();
+    (story, bodies)
+}
+
+#[test]
+fn words_said_during_a_turn_reach_the_model_between_its_tool_calls() {
+    for wire in [Wire::Anthropic, Wire::Responses, Wire::Gemini, Wire::Chat] {
+        let (story, green) = told_in_green(wire, "name the arguments a and b");
+        let heard: Vec<bool> =
+            green.iter().map(|body| body.contains("name the arguments a and b")).collect();
+        assert_eq!(heard, [false, true], "{wire:?}: {green:?}");
+        assert!(green[1].contains("The user says, while you work."), "{}", green[1]);
+        let runs = story.root.join(".git/redgreen/runs");
+        let run = std::fs::read_dir(runs).unwrap().next().unwrap().unwrap().path();
+        let journal = std::fs::read_to_string(run.join("journal.jsonl")).unwrap();
+        let at = journal.find("\"event\":\"user-said\"").unwrap();
+        // In the journal before the turn of GREEN ends, and in the note of its phase.
+        assert_eq!(journal[..at].matches("\"event\":\"turned\"").count(), 2, "{journal}");
+        assert_eq!(journal.matches("\"event\":\"user-said\"").count(), 1);
+        let notes = story.redgreen("history --json").exits(0).json().to_string();
+        assert!(notes.contains("name the arguments a and b"), "{notes}");
+        assert_eq!(std::fs::read_dir(run.join("mailbox")).unwrap().count(), 0);
+        story.redgreen("approve").exits(0);
     }
 }
 

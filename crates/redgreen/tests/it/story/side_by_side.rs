@@ -18,15 +18,16 @@ const PLAN: &str = r#"
 do = [{ write = "test-list.md", text = "- [ ] small numbers\n" }]
 next = { description = "small numbers", test-file = "tests/test_roman.py", impl-file = "roman.py" }
 "#;
-const TEST: &str = "from roman import to_roman\n\n\ndef test_small_numbers():\n    assert to_roman(1) == 'I'\n    \
+pub(crate) const TEST: &str = "from roman import to_roman\n\n\ndef test_small_numbers():\n    assert to_roman(1) == 'I'\n    \
      assert to_roman(2) == 'II'\n";
-const MORE: &str =
+pub(crate) const MORE: &str =
     "from roman import to_roman\n\n\ndef test_three():\n    assert to_roman(3) == 'III'\n";
 /// Passes because it makes the test ask for nothing.
-const CHEAT: &str = "from roman import to_roman\n\n\ndef test_small_numbers():\n    assert True\n";
+pub(crate) const CHEAT: &str =
+    "from roman import to_roman\n\n\ndef test_small_numbers():\n    assert True\n";
 /// Knows the values that the tests show.
-const TABLE: &str = "def to_roman(number):\n    return {1: 'I', 2: 'II'}[number]\n";
-const RIGHT: &str = "def to_roman(number):\n    return 'I' * number\n";
+pub(crate) const TABLE: &str = "def to_roman(number):\n    return {1: 'I', 2: 'II'}[number]\n";
+pub(crate) const RIGHT: &str = "def to_roman(number):\n    return 'I' * number\n";
 /// As long and as good as the one above.
 const ALSO_RIGHT: &str = "def to_roman(number):\n    return number * 'I'\n";
 /// Waits this long for something that happens soon on a busy machine.
@@ -97,7 +98,7 @@ fn code(story: &Story) -> String {
 
 /// The right attempt became GREEN, the two others are in salvage.
 #[track_caller]
-fn the_third_wins(story: &Story, said: Said, agents: [&str; 3]) {
+pub(crate) fn the_third_wins(story: &Story, said: Said, agents: [&str; 3]) {
     let said = said.exits(3).says("waiting for a human");
     assert_eq!(code(story), RIGHT, "{}", said.stderr);
     assert_eq!(story.git("worktree list --porcelain").matches("worktree ").count(), 1);

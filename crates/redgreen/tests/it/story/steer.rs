@@ -2,7 +2,7 @@
 //! watches.
 
 mod pauses;
-mod watching;
+pub(crate) mod watching;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub(super) fn agent_output(story: &Story, name: &str) -> String {
     )
 }
 
-pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let started = Instant::now();
     while !is_so() {
         assert!(started.elapsed() < PATIENCE, "{what} takes too long");
@@ -46,7 +46,7 @@ pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-pub(super) fn until_at(story: &Story, name: &str) {
+pub(crate) fn until_at(story: &Story, name: &str) {
     until(name, || story.place(&format!("at-{name}")).exists());
 }
 
@@ -66,12 +66,12 @@ pub(super) fn ended(line: &str, child: Child) -> Said {
     Said::of(line, &child.wait_with_output().unwrap())
 }
 
-pub(super) fn run_folder(story: &Story) -> PathBuf {
+pub(crate) fn run_folder(story: &Story) -> PathBuf {
     let runs = fs::read_dir(story.root.join(".git/redgreen/runs")).unwrap();
     runs.map(|entry| entry.unwrap().path()).next().unwrap()
 }
 
-pub(super) fn events(folder: &Path, name: &str) -> Vec<Value> {
+pub(crate) fn events(folder: &Path, name: &str) -> Vec<Value> {
     let journal = fs::read_to_string(folder.join("journal.jsonl")).unwrap();
     let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter(|line| line["event"] == name).collect()
@@ -120,7 +120,7 @@ fn words_said_in_any_phase_reach_the_next_turn_and_all_later_ones() {
         story
             .redgreen(&format!("say \"words in {phase}\""))
             .exits(0)
-            .says("gets the message at its next turn")
+            .says("gets the message during this turn, or at its next one")
             .says(&format!("words in {phase}"));
         story.redgreen("status").exits(0).says("1 message for the next turn");
         let_go(&story, phase);

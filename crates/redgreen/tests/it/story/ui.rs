@@ -2,6 +2,7 @@
 //! without a screen.
 
 mod browsing;
+mod evidence;
 mod guarding;
 mod several;
 

@@ -28,6 +28,8 @@ struct Scene {
     folder: tempfile::TempDir,
     role: Role,
     answers: VecDeque<Result<Reply, ModelError>>,
+    /// What the user said before each answer was handled.
+    messages: VecDeque<Vec<String>>,
     settings: Settings,
     allowance: Budget,
     time: Duration,
@@ -59,6 +61,7 @@ impl Scene {
             folder,
             role,
             answers: VecDeque::new(),
+            messages: VecDeque::new(),
             settings,
             allowance: Budget::default(),
             time: MINUTE,
@@ -68,6 +71,13 @@ impl Scene {
     fn says(mut self, stop: Stop, blocks: Vec<Block>) -> Self {
         let usage = Usage { input: 100, output: 10, cache_read: 40, cache_write: 0 };
         self.answers.push_back(Ok(Reply { blocks, stop, usage }));
+        self
+    }
+
+    /// Messages of the user that arrive while the next answer is on its way.
+    fn meanwhile(mut self, messages: &[&str]) -> Self {
+        self.messages.resize(self.answers.len(), Vec::new());
+        self.messages.push_back(messages.iter().map(|message| (*message).to_owned()).collect());
         self
     }
 
@@ -114,6 +124,7 @@ impl Scene {
             packages: &[],
             stop: &process::Stop::default(),
             live: &mut |said| live.push(said.clone()),
+            messages: &mut || self.messages.pop_front().unwrap_or_default(),
         };
         let mut ask = |request: &Request, hear: &mut dyn FnMut(&Delta)| {
             requests.borrow_mut().push(request.clone());
@@ -406,6 +417,32 @@ fn restarts_a_conversation_that_is_too_long() {
     small.settings.window = 1010;
     let seen = small.play();
     assert!(seen.requests.len() <= 2);
+}
+
+#[test]
+fn messages_of_the_user_reach_the_model_between_its_tool_calls() {
+    let scene = || Scene::new(Role::Implementing);
+    let heard = "The user says, while you work. Follow it as far as the rules of your phase allow:";
+    let seen = scene().meanwhile(&["use a dataclass", "be brief"]).calls(&[fix()]);
+    let seen = seen.calls(&[complete()]).play().ends("done: adds", 2);
+    assert_eq!(seen.told(), format!("edited|{heard}\n- use a dataclass\n- be brief"));
+    assert!(seen.taken.transcript.contains("- use a dataclass"), "{}", seen.taken.transcript);
+
+    // A model that thought it was done goes on, with tools or without.
+    let again = scene().meanwhile(&["wait"]).calls(&[fix(), complete()]);
+    again.calls(&[complete()]).play().ends("done: adds", 2);
+    let seen = scene().calls(&[fix()]).meanwhile(&["wait"]).words("done").words("really done");
+    let seen = seen.play().ends("done: really done", 3);
+    assert_eq!(seen.told(), format!("{heard}\n- wait"));
+
+    // A new conversation begins with them.
+    let seen = scene().meanwhile(&["use a dataclass"]).calls(&[fix()]);
+    let seen = seen.fails(ModelErrorKind::TooLong).calls(&[complete()]).play().ends("done", 3);
+    assert!(seen.told().contains("- use a dataclass"), "{}", seen.told());
+
+    let key = format!("gh{}_{}", "p", "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8aB3dE5gH7");
+    let seen = scene().meanwhile(&[&key]).calls(&[fix()]).calls(&[complete()]).play();
+    assert!(seen.told().contains("The user says") && !seen.told().contains(&key));
 }
 
 #[test]

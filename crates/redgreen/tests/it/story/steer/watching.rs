@@ -1,9 +1,16 @@
 //! A run seen from another process, and the command that tells its user.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::Child;
+use std::sync::{Mutex, mpsc};
 
-use super::{barrier, ended, let_go, start, until_at};
+use serde_json::json;
+
+use super::{barrier, ended, let_go, run_folder, start, until_at};
+use crate::server::{Seen, Server, Turn, Wire};
 use crate::story::Story;
+use crate::story::built_in::{adder, role, served};
 use crate::story::scripts::{DONE, GREEN, PLAN, turn};
 
 const RUN: &str = "run --script @kata.toml \"an adder\"";
@@ -42,6 +49,83 @@ fn a_run_is_followed_from_another_process_until_it_stops() {
     story.redgreen("watch").exits(3).says("waiting for a human");
     story.redgreen("approve").exits(0);
     story.redgreen("watch").exits(0).says("merged");
+}
+
+/// A model that says something in GREEN and then waits, so that its turn goes on.
+pub(crate) struct Talking {
+    _server: Server,
+    pub(crate) story: Story,
+    asked: mpsc::Receiver<()>,
+    go: mpsc::Sender<()>,
+}
+
+pub(crate) const SPOKEN: &str = "I will write <b>the adder</b> now.";
+
+impl Talking {
+    pub(crate) fn new() -> Self {
+        let (asks, asked) = mpsc::channel();
+        let (go, may_go) = mpsc::channel();
+        let may_go = Mutex::new(may_go);
+        let server = Server::answering(move |seen: &Seen| match (role(seen), seen.answers()) {
+            ("green", 0) => {
+                let code = "def add(a, b):\n    return a + b\n";
+                let write = json!({ "file_path": "calc.py", "content": code });
+                Turn::say(SPOKEN).and_call("Write", write)
+            }
+            ("green", _) => {
+                asks.send(()).unwrap();
+                may_go.lock().unwrap().recv().unwrap();
+                adder(seen)
+            }
+            _ => adder(seen),
+        });
+        let story = served(Story::pytest(), &server, Wire::Anthropic);
+        Self { _server: server, story, asked, go }
+    }
+
+    pub(crate) fn until_it_said_it(&self) {
+        self.asked.recv().unwrap();
+    }
+
+    pub(crate) fn go_on(&self) {
+        self.go.send(()).unwrap();
+    }
+}
+
+/// Reads what a program prints until it says this; what it said so far.
+fn heard_from(stream: &mut impl BufRead, words: &str) -> String {
+    let mut text = String::new();
+    while !text.contains(words) {
+        assert_ne!(stream.read_line(&mut text).unwrap(), 0, "it never said {words:?}: {text}");
+    }
+    text
+}
+
+#[test]
+fn the_words_of_a_turn_are_shown_while_it_goes_on() {
+    let talking = Talking::new();
+    let story = &talking.story;
+    let run = start(story, "run \"an adder\"");
+    talking.until_it_said_it();
+    let mut watches: [Child; 2] = [start(story, "watch"), start(story, "watch --json")];
+    let mut plain = BufReader::new(watches[0].stderr.take().unwrap());
+    let mut json = BufReader::new(watches[1].stdout.take().unwrap());
+    let mut text = heard_from(&mut plain, "Write calc.py");
+    let lines = heard_from(&mut json, "\"live\":\"tool\",\"name\":\"Write\"");
+    // Only now does the turn go on.
+    talking.go_on();
+    plain.read_to_string(&mut text).unwrap();
+    for watch in &mut watches {
+        assert_eq!(watch.wait().unwrap().code(), Some(3));
+    }
+    ended("run", run).exits(3);
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+    assert!(at("1 RED ") < at(SPOKEN), "{text}");
+    assert!(at(SPOKEN) < at("· Write calc.py"), "{text}");
+    assert!(at("· Complete it adds") < at("1 GREEN "), "{text}");
+    assert_eq!(text.matches(SPOKEN).count(), 1, "{text}");
+    assert!(lines.contains("\"role\":\"implementing\""), "{lines}");
+    assert!(!run_folder(story).join("live.jsonl").exists());
 }
 
 #[test]

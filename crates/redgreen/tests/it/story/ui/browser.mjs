@@ -77,6 +77,24 @@ const scenarios = {
     await shot(page, 'merged');
   },
 
+  // An agent talks: its words are there while its turn goes on, and gone when it is over.
+  async words() {
+    const page = await windowOf({ colorScheme: 'dark' });
+    await page.goto(address);
+    await firstRun(page);
+    const live = page.locator('#live pre');
+    await live.getByText('I will write <b>the adder</b> now.').waitFor();
+    await live.getByText('· Write calc.py').waitFor();
+    await accessible(page, 'live words');
+    await fits(page);
+    await shot(page, 'words');
+    await page.reload();
+    await live.getByText('I will write <b>the adder</b> now.').waitFor();
+    writeFileSync(`${pictures}/seen`, '');
+    await page.locator('.state').getByText('waiting for a human').first().waitFor(PATIENCE);
+    assert.equal(await live.isVisible(), false);
+  },
+
   async abort() {
     const page = await windowOf();
     await page.goto(address);

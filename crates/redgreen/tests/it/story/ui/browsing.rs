@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::Server;
 use crate::skip::skipped;
 use crate::story::scripts::{DONE, GREEN, PLAN, RED, turn};
+use crate::story::steer::watching::Talking;
 use crate::story::steer::{
     agent_output, barrier, ended, heard, let_go, run_folder, start, until, until_at,
 };
@@ -99,6 +100,20 @@ do = [{ write = "test_cap.py", text = "import unittest\nfrom calc import add\n\n
     let code = fs::read_to_string(story.root.join("calc.py")).unwrap();
     assert!(code.contains("min(a + b, 100)"), "{code}");
     story.redgreen("status").exits(0).says("merged");
+}
+
+#[test]
+fn the_words_of_a_turn_are_shown_while_it_goes_on() {
+    let talking = Talking::new();
+    let run = start(&talking.story, "run \"an adder\"");
+    talking.until_it_said_it();
+    let server = Server::start(&talking.story, "");
+    browse(&talking.story, &server, "words", || talking.go_on());
+    if packages().is_none() {
+        talking.go_on();
+    }
+    ended("run", run).exits(3);
+    keep_pictures(&talking.story);
 }
 
 #[test]

@@ -1,0 +1,82 @@
+//! What an agent says and does during its turn, one line of JSON each: in `--json` output, and for
+//! other processes that watch the run. These lines have no number, because no journal keeps them.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{Cost, Said};
+use crate::phase::Role;
+
+const VERSION: u32 = 1;
+
+/// A line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct LiveV1<'a> {
+    v: u32,
+    /// Milliseconds since 1970.
+    pub at: i64,
+    pub role: Role,
+    #[serde(flatten)]
+    said: SaidV1<'a>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "live", rename_all = "kebab-case")]
+enum SaidV1<'a> {
+    Text { text: Cow<'a, str> },
+    Tool { name: Cow<'a, str>, what: Cow<'a, str> },
+    Cost { cost: Cost },
+}
+
+impl<'a> LiveV1<'a> {
+    pub fn new(at: i64, role: Role, said: &'a Said) -> Self {
+        let said = match said {
+            Said::Text(text) => SaidV1::Text { text: text.into() },
+            Said::Tool { name, what } => SaidV1::Tool { name: name.into(), what: what.into() },
+            Said::Cost(cost) => SaidV1::Cost { cost: *cost },
+        };
+        Self { v: VERSION, at, role, said }
+    }
+
+    /// A line; `None` if it is not one of ours.
+    pub fn parse(line: &[u8]) -> Option<LiveV1<'static>> {
+        let line: LiveV1<'static> = serde_json::from_slice(line).ok()?;
+        (line.v == VERSION).then_some(line)
+    }
+
+    pub fn said(self) -> Said {
+        match self.said {
+            SaidV1::Text { text } => Said::Text(text.into_owned()),
+            SaidV1::Tool { name, what } => {
+                Said::Tool { name: name.into_owned(), what: what.into_owned() }
+            }
+            SaidV1::Cost { cost } => Said::Cost(cost),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_round_trip_and_garbage_is_rejected() {
+        for said in [
+            Said::Text("a\nb \u{1b}[31m".to_owned()),
+            Said::Tool { name: "Write".to_owned(), what: "calc.py".to_owned() },
+            Said::Cost(Cost { tokens: Some(7), ..Cost::default() }),
+        ] {
+            let line = serde_json::to_string(&LiveV1::new(7, Role::Test, &said)).unwrap();
+            assert!(
+                !line.contains('\n') && line.starts_with(r#"{"v":1,"at":7,"role":"red","live""#)
+            );
+            let read = LiveV1::parse(line.as_bytes()).unwrap();
+            assert_eq!((read.at, read.role, read.said()), (7, Role::Test, said));
+            assert!(LiveV1::parse(line.replace("\"v\":1", "\"v\":2").as_bytes()).is_none());
+        }
+        for line in ["", "{}", "7", r#"{"v":1,"at":7,"role":"red","live":"text"}"#] {
+            assert!(LiveV1::parse(line.as_bytes()).is_none(), "{line}");
+        }
+    }
+}
