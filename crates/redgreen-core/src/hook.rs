@@ -331,6 +331,21 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// The answer with the alternative to working around a test at the end of its words.
+    #[must_use]
+    pub fn with_way_out(self) -> Self {
+        let named = |words: String| {
+            if words.ends_with(WAY_OUT) { words } else { format!("{words}\n{WAY_OUT}") }
+        };
+        match self {
+            Answer::Allow(words) => Answer::Allow(words.map(named)),
+            Answer::Deny(words) => Answer::Deny(named(words)),
+            Answer::Tell(words) => Answer::Tell(named(words)),
+            Answer::Continue(words) => Answer::Continue(named(words)),
+            Answer::Context(words) => Answer::Context(named(words)),
+        }
+    }
+
     /// Of several answers to one event, those of the greatest weight count.
     fn weight(&self) -> u8 {
         match self {
@@ -464,7 +479,7 @@ pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
     }
 }
 
-/// Every refusal, and every end without a proof, names this alternative.
+/// Every message of a hook names this alternative.
 pub const WAY_OUT: &str = "If a test contradicts the brief or cannot pass, say so instead of working \
                            around it: redgreen session dispute \"<why>\" --test <id>";
 

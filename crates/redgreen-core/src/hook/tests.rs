@@ -255,6 +255,22 @@ fn blocks_in_the_format_of_every_host() {
 }
 
 #[test]
+fn every_message_names_the_way_out_once() {
+    let words = |text: &str| text.to_owned();
+    assert_eq!(Answer::Allow(None).with_way_out(), Answer::Allow(None));
+    for (answer, named) in [
+        (Answer::Allow(Some(words("a"))), Answer::Allow(Some(format!("a\n{WAY_OUT}")))),
+        (Answer::Deny(words("a")), Answer::Deny(format!("a\n{WAY_OUT}"))),
+        (Answer::Tell(words("a")), Answer::Tell(format!("a\n{WAY_OUT}"))),
+        (Answer::Continue(words("a")), Answer::Continue(format!("a\n{WAY_OUT}"))),
+        (Answer::Context(words("a")), Answer::Context(format!("a\n{WAY_OUT}"))),
+    ] {
+        assert_eq!(answer.with_way_out(), named);
+        assert_eq!(named.clone().with_way_out(), named);
+    }
+}
+
+#[test]
 fn damaged_messages_are_read_or_rejected() {
     const MESSAGES: usize = 10_000;
     let whole = r#"{"cwd":"/p","hook_event_name":"PreToolUse","tool_input":{"file_path":"a","edits":[{"old_string":"x","new_string":"y"}],"command":"*** Begin Patch\n*** Update File: a\n@@\n-x\n+y\n*** End Patch"}}"#;

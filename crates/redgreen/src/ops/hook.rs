@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
 use redgreen_core::hook::{
-    Action, Answer, Becomes, Edit, Event, Moment, WAY_OUT, shell_objection, together,
+    Action, Answer, Becomes, Edit, Event, Moment, shell_objection, together,
 };
 use redgreen_core::session::rules::{self, FileChange, New};
 use redgreen_core::session::{Session, Stage};
@@ -48,7 +48,7 @@ pub fn answer(
             }
         });
     }
-    Ok(together(&answers))
+    Ok(together(&answers).with_way_out())
 }
 
 /// The checkouts that an event may be about. The working folder alone does not decide, because an
@@ -80,7 +80,7 @@ fn answer_in(
     match (event.moment, &event.action) {
         (Moment::Before, Action::Edit(edits)) => before_edit(place, session, edits),
         (Moment::Before, Action::Shell(command)) => Ok(match shell_objection(command) {
-            Some(why) => Answer::Deny(format!("redgreen: {why}. {WAY_OUT}")),
+            Some(why) => Answer::Deny(format!("redgreen: {why}")),
             None => Answer::Allow(None),
         }),
         (Moment::After, Action::Shell(_) | Action::Edit(_)) => after(place.git, store, session),
@@ -93,10 +93,10 @@ fn answer_in(
 }
 
 /// What an agent should know about the session.
-pub fn introduction(session: &Session) -> String {
+fn introduction(session: &Session) -> String {
     format!(
         "redgreen referees test-driven development in this checkout (session {}, cycle {}). Brief: {}\nNow: {}.\nEach step \
-         is judged by running the tests; `redgreen session check` requests the verdict; your own claims do not count. Tests that were accepted as RED are frozen until they pass. {WAY_OUT}",
+         is judged by running the tests; `redgreen session check` requests the verdict; your own claims do not count. Tests that were accepted as RED are frozen until they pass.",
         session.id,
         session.cycle,
         session.brief.trim(),
@@ -154,7 +154,7 @@ fn before_edit(place: &Place<'_>, session: &Session, edits: &[Edit]) -> Result<A
         ));
     }
     Ok(match told(&reasons) {
-        Some(words) => Answer::Deny(format!("redgreen ({}): {words}\n{WAY_OUT}", session.phase())),
+        Some(words) => Answer::Deny(format!("redgreen ({}): {words}", session.phase())),
         None => Answer::Allow(None),
     })
 }
@@ -167,10 +167,7 @@ fn after(git: &Git, store: &Store, session: &Session) -> Result<Answer> {
     let mut changed = git.diff(&session.accepted, &tree)?;
     changed.retain(|file| reasons.iter().any(|why| why.file.as_deref() == Some(&file.path)));
     let back = session::restore_command(git, &session.accepted, &changed).unwrap_or_default();
-    Ok(Answer::Tell(format!(
-        "redgreen ({}): {words}\nRestore it: {back}\n{WAY_OUT}",
-        session.phase(),
-    )))
+    Ok(Answer::Tell(format!("redgreen ({}): {words}\nRestore it: {back}", session.phase())))
 }
 
 /// The agent wants to stop: the tests decide.
@@ -204,13 +201,13 @@ fn at_stop(root: &Path, environment: &Environment, stop: &Stop) -> Result<Answer
             Ok(Answer::Allow(Some(format!("redgreen: {phase} accepted. Next: {next}"))))
         }
         Decision::Undecided => Ok(Answer::Allow(Some(format!(
-            "redgreen: unproven. {phase} undecided, a human must review it: {words}\n{WAY_OUT}"
+            "redgreen: unproven. {phase} undecided, a human must review it: {words}"
         )))),
         Decision::Refused if session::block_stop(&project)? => {
-            Ok(Answer::Continue(format!("redgreen: {phase} refused: {words}\n{WAY_OUT}")))
+            Ok(Answer::Continue(format!("redgreen: {phase} refused: {words}")))
         }
         Decision::Refused => Ok(Answer::Allow(Some(format!(
-            "redgreen: unproven. {phase} was refused repeatedly, so the agent may stop: {words}\n{WAY_OUT}"
+            "redgreen: unproven. {phase} was refused repeatedly, so the agent may stop: {words}"
         )))),
     }
 }

@@ -37,7 +37,9 @@ impl Story {
     /// What Claude Code is answered.
     fn asked(&self, moment: &str, input: &Value) -> String {
         let message = json!({ "hook_event_name": moment, "cwd": self.root, "tool_name": "X", "tool_input": input });
-        self.hook("hook claude", &message.to_string()).exits(0).stdout
+        let said = self.hook("hook claude", &message.to_string()).exits(0).stdout;
+        assert!(said.is_empty() || said.contains("redgreen session dispute"), "{said}");
+        said
     }
 
     fn begun_session(&self) -> &Self {
