@@ -1,7 +1,7 @@
 //! An agent that speaks the Agent Client Protocol, line by line, whole lines and beginnings of long
 //! ones.
 
-use redgreen_core::acp::{Client, Offers, Plan};
+use redgreen_core::acp::{Client, ClientServices, Plan};
 use redgreen_core::agent::Strategy;
 use redgreen_core::report::Exit;
 
@@ -12,7 +12,7 @@ pub(crate) fn input(bytes: &[u8]) {
         prompt: Some("build it".to_owned()),
         strategy: Strategy::New,
         mode: None,
-        offers: Offers::FilesAndTerminals,
+        offers: ClientServices::FilesAndTerminals,
     });
     client.begin();
     for line in text.lines() {

@@ -1,8 +1,10 @@
 //! The message of a coding agent's hook, and the record of a session.
 
-use redgreen_core::hook::{Action, Answer, Becomes, Host, broken, read, render, shell_objection};
+use redgreen_core::hook::{
+    Action, Answer, EditResult, Host, broken, read, render, shell_objection,
+};
 use redgreen_core::session::Session;
-use redgreen_core::session::rules::{FileChange, New, frameworks, objections};
+use redgreen_core::session::rules::{FileChange, NextPhase, frameworks, objections};
 
 pub(crate) fn input(bytes: &[u8]) {
     if let Ok(session) = Session::parse(bytes) {
@@ -27,9 +29,9 @@ pub(crate) fn input(bytes: &[u8]) {
                 let old = "def test_adds():\n    assert add(1, 2) == 3\n";
                 let becomes = edit.apply(Some(old));
                 let new = match &becomes {
-                    Becomes::Text(text) => New::Text(text),
-                    Becomes::Gone => New::Gone,
-                    Becomes::Unknown => New::Unknown,
+                    EditResult::Text(text) => NextPhase::Text(text),
+                    EditResult::Gone => NextPhase::Gone,
+                    EditResult::Unknown => NextPhase::Unknown,
                 };
                 let stage = redgreen_core::session::Stage::Green { targets: Vec::new() };
                 let changed = FileChange { path: &edit.path, old: Some(old), new };

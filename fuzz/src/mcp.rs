@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use redgreen_serve::{Cancelled, Row, Service, ToolAnswer, ToolRow, answers};
+use redgreen_serve::{Cancellation, Row, Service, ToolAnswer, ToolRow, answers};
 use serde_json::{Value, json};
 
 /// How a conversation begins.
@@ -65,7 +65,7 @@ impl Service for Echo {
         ROWS
     }
 
-    fn call(&self, tool: &str, arguments: Value, cancelled: &Cancelled) -> ToolAnswer {
+    fn call(&self, tool: &str, arguments: Value, cancelled: &Cancellation) -> ToolAnswer {
         let failed = cancelled.is();
         ToolAnswer { text: format!("{tool} {arguments}"), value: Some(arguments), failed }
     }

@@ -2,7 +2,7 @@
 //! words.
 
 use redgreen_core::steer::{self, MESSAGE_BYTES_MAX, Message};
-use redgreen_core::test_list::Known;
+use redgreen_core::test_list::EngineItems;
 
 pub(crate) fn input(bytes: &[u8]) {
     if let Ok(message) = Message::parse(bytes) {
@@ -14,7 +14,7 @@ pub(crate) fn input(bytes: &[u8]) {
         Err(why) => assert!(!why.to_string().is_empty()),
     }
     let (completed, pending) = (vec!["adds".to_owned()], vec!["subtracts".to_owned()]);
-    let known = Known { completed: &completed, pending: &pending };
+    let known = EngineItems { completed: &completed, pending: &pending };
     match steer::plan(text, &[], known) {
         Ok(plan) => {
             let again = steer::plan(&plan.text, &plan.pending, known).map(|again| again.pending);

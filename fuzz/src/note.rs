@@ -3,7 +3,7 @@
 
 use redgreen_core::handoff::Handoff;
 use redgreen_core::note::Note;
-use redgreen_core::test_list::{self, Known, TestList};
+use redgreen_core::test_list::{self, EngineItems, TestList};
 
 pub(crate) fn input(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
@@ -17,6 +17,6 @@ pub(crate) fn input(bytes: &[u8]) {
         note.next();
     }
     TestList::parse(text);
-    let known = Known { completed: &[], pending: &[] };
+    let known = EngineItems { completed: &[], pending: &[] };
     test_list::judge(text, Some(text), known, &[]);
 }

@@ -3,9 +3,9 @@
 
 use redgreen_core::coverage::{Coverage, Format};
 use redgreen_core::format::{go_json, gtest_json, junit, tap};
-use redgreen_core::framework::captured::Captured;
+use redgreen_core::framework::captured::Capture;
 use redgreen_core::framework::cargo::{build, libtest};
-use redgreen_core::framework::{FRAMEWORKS, How};
+use redgreen_core::framework::{Execution, FRAMEWORKS};
 use redgreen_core::report::Exit;
 
 pub(crate) fn input(input: &[u8]) {
@@ -21,16 +21,16 @@ pub(crate) fn input(input: &[u8]) {
         7 => drop(Coverage::read(Format::Jacoco, bytes)),
         _ => {
             let row = &FRAMEWORKS[usize::from(choice - b'8') % FRAMEWORKS.len()];
-            let How::Process(process) = &row.how else { return cargo(bytes) };
+            let Execution::Process(process) = &row.how else { return cargo(bytes) };
             let exit = if choice & 1 == 0 { Exit::Code(0) } else { Exit::Code(1) };
             let names = ["stream.jsonl", "report.xml", "report.json", "TEST-a.xml"];
-            let captured = Captured {
+            let captured = Capture {
                 exit,
                 stdout: bytes.to_vec(),
                 stderr: bytes.to_vec(),
                 reports: names.iter().map(|name| ((*name).to_owned(), bytes.to_vec())).collect(),
                 root: "/project".to_owned(),
-                ..Captured::default()
+                ..Capture::default()
             };
             drop((process.parse)(&captured));
             (process.list)(&captured);

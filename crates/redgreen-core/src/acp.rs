@@ -7,7 +7,7 @@ pub mod service;
 
 use serde_json::{Value, json};
 
-use crate::agent::{Said, Strategy, Turn};
+use crate::agent::{AgentActivity, Strategy, Turn};
 use crate::agent_output::{
     AgentError, AgentOutput, Dialect, last_lines, number, object, sum, text,
 };
@@ -33,12 +33,12 @@ pub struct Plan {
     /// The mode to set for the session, if the agent has it.
     pub mode: Option<String>,
     /// The services offered to the agent.
-    pub offers: Offers,
+    pub offers: ClientServices,
 }
 
 /// Whether the agent can ask us to read and write files and run programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Offers {
+pub enum ClientServices {
     #[default]
     Nothing,
     FilesAndTerminals,
@@ -46,11 +46,11 @@ pub enum Offers {
 
 /// The reaction to a line.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Next {
+pub struct Reaction {
     /// Lines to send, each with its line end.
     pub send: String,
     /// What to show to the user.
-    pub said: Vec<Said>,
+    pub said: Vec<AgentActivity>,
     /// A request of the agent to execute and answer.
     pub asked: Option<ServiceRequest>,
     /// The conversation is over.
@@ -108,7 +108,7 @@ impl Client {
 
     /// The first message to send.
     pub fn begin(&mut self) -> String {
-        let offered = self.plan.offers == Offers::FilesAndTerminals;
+        let offered = self.plan.offers == ClientServices::FilesAndTerminals;
         let files = json!({ "readTextFile": offered, "writeTextFile": offered });
         let capabilities = json!({ "fs": files, "terminal": offered });
         let info = json!({ "name": "redgreen", "version": env!("CARGO_PKG_VERSION") });
@@ -117,37 +117,37 @@ impl Client {
     }
 
     /// Handles a line from the agent.
-    pub fn heard(&mut self, line: &str) -> Next {
+    pub fn heard(&mut self, line: &str) -> Reaction {
         let Ok(message) = serde_json::from_str::<Value>(line.trim()) else {
             self.agent_output.note(line);
-            return Next::default();
+            return Reaction::default();
         };
         match (text(&message, "/method"), message.get("id")) {
             (Some(method), Some(id)) => self.asked(method, id, &message),
             (Some("session/update"), None) => {
-                Next { said: self.update(&message), ..Next::default() }
+                Reaction { said: self.update(&message), ..Reaction::default() }
             }
-            (Some(_), None) => Next::default(),
+            (Some(_), None) => Reaction::default(),
             (None, Some(id)) if id.as_u64() == Some(self.awaited) => self.answered(&message),
-            (None, _) => Next::default(),
+            (None, _) => Reaction::default(),
         }
     }
 
     /// Handles the beginning of a line that exceeds the limit. If it is a request, it gets an
     /// error; otherwise the agent would wait forever.
-    pub fn heard_in_part(&mut self, beginning: &str) -> Next {
+    pub fn heard_in_part(&mut self, beginning: &str) -> Reaction {
         let words = "a message exceeded the size limit";
         self.agent_output.note(words);
         match id_of(beginning) {
             Some(id) => {
                 let error = json!({ "code": INVALID_REQUEST, "message": words });
-                Next {
+                Reaction {
                     send: line(&json!({ "jsonrpc": "2.0", "id": id, "error": error })),
-                    ..Next::default()
+                    ..Reaction::default()
                 }
             }
             // A notification expects no answer.
-            None => Next::default(),
+            None => Reaction::default(),
         }
     }
 
@@ -225,15 +225,15 @@ impl Client {
         line(&json!({ "jsonrpc": "2.0", "id": self.awaited, "method": method, "params": params }))
     }
 
-    fn asked(&mut self, method: &str, id: &Value, message: &Value) -> Next {
+    fn asked(&mut self, method: &str, id: &Value, message: &Value) -> Reaction {
         let params = message.get("params").unwrap_or(&Value::Null);
-        let offered = self.plan.offers == Offers::FilesAndTerminals;
+        let offered = self.plan.offers == ClientServices::FilesAndTerminals;
         if let Some(asked) = service::asked(method, id, params).filter(|_| offered) {
             // The agent itself reports it to the user as a tool call.
             if let Some((name, what)) = asked.wish.told() {
                 self.agent_output.does(name, &what);
             }
-            return Next { asked: Some(asked), ..Next::default() };
+            return Reaction { asked: Some(asked), ..Reaction::default() };
         }
         let answer = match method {
             "session/request_permission" => {
@@ -249,11 +249,11 @@ impl Client {
                 json!({ "jsonrpc": "2.0", "id": id, "error": error })
             }
         };
-        Next { send: line(&answer), ..Next::default() }
+        Reaction { send: line(&answer), ..Reaction::default() }
     }
 
     /// The answer to the last request decides the next step.
-    fn answered(&mut self, message: &Value) -> Next {
+    fn answered(&mut self, message: &Value) -> Reaction {
         let result = message.get("result").unwrap_or(&Value::Null);
         if let Some(error) = message.get("error") {
             return self.refused(error);
@@ -287,11 +287,11 @@ impl Client {
             }
             Stage::SettingMode => self.prompt(),
             Stage::Prompting => self.stopped(result),
-            Stage::Over => Next::default(),
+            Stage::Over => Reaction::default(),
         }
     }
 
-    fn refused(&mut self, error: &Value) -> Next {
+    fn refused(&mut self, error: &Value) -> Reaction {
         let code = error.get("code").and_then(Value::as_i64).unwrap_or_default();
         match self.stage {
             Stage::Opening { .. } if code == AUTH_REQUIRED && !self.tried_to_log_in => {
@@ -324,7 +324,7 @@ impl Client {
         ids.filter(|id| id.contains("api-key") || id.contains("api_key")).map(str::to_owned).next()
     }
 
-    fn open(&mut self, again: bool) -> Next {
+    fn open(&mut self, again: bool) -> Reaction {
         self.stage = Stage::Opening { again };
         let can = |what: &str| {
             self.greeting.pointer(&format!("/agentCapabilities/{what}")).is_some_and(is_offered)
@@ -346,7 +346,7 @@ impl Client {
         self.sending(method, &params)
     }
 
-    fn prompt(&mut self) -> Next {
+    fn prompt(&mut self) -> Reaction {
         self.stage = Stage::Prompting;
         let words = self.plan.prompt.clone().unwrap_or_default();
         let block = json!({ "type": "text", "text": words });
@@ -354,16 +354,16 @@ impl Client {
         self.sending("session/prompt", &params)
     }
 
-    fn sending(&mut self, method: &str, params: &Value) -> Next {
-        Next { send: self.request(method, params), ..Next::default() }
+    fn sending(&mut self, method: &str, params: &Value) -> Reaction {
+        Reaction { send: self.request(method, params), ..Reaction::default() }
     }
 
-    fn over(&mut self) -> Next {
+    fn over(&mut self) -> Reaction {
         self.stage = Stage::Over;
-        Next { over: true, ..Next::default() }
+        Reaction { over: true, ..Reaction::default() }
     }
 
-    fn fails(&mut self, error: &Value, code: i64) -> Next {
+    fn fails(&mut self, error: &Value, code: i64) -> Reaction {
         let words = text(error, "/message").unwrap_or("it failed without a message");
         let status = u64::try_from(code).ok().filter(|code| (400..600).contains(code));
         self.agent_output.fails(
@@ -372,7 +372,7 @@ impl Client {
         self.over()
     }
 
-    fn stopped(&mut self, result: &Value) -> Next {
+    fn stopped(&mut self, result: &Value) -> Reaction {
         let tokens = number(result, "/usage/totalTokens").or_else(|| {
             let count = result.pointer("/_meta/quota/token_count")?;
             number(count, "/totalTokens")
@@ -384,11 +384,11 @@ impl Client {
             self.agent_output.fails(AgentError::new(words));
         }
         let mut next = self.over();
-        next.said.push(Said::Cost(self.agent_output.cost()));
+        next.said.push(AgentActivity::Cost(self.agent_output.cost()));
         next
     }
 
-    fn update(&mut self, message: &Value) -> Vec<Said> {
+    fn update(&mut self, message: &Value) -> Vec<AgentActivity> {
         let Some(update) = message.pointer("/params/update") else { return Vec::new() };
         // Updates of a resumed conversation before the prompt repeat old messages.
         if self.stage != Stage::Prompting {
@@ -416,7 +416,7 @@ impl Client {
                 let usd = usd.filter(|_| text(update, "/cost/currency") == Some("USD"));
                 // In a resumed conversation, the cost covers the whole conversation.
                 self.agent_output.spent(None, usd.filter(|_| self.plan.strategy == Strategy::New));
-                usd.map(|_| Said::Cost(self.agent_output.cost()))
+                usd.map(|_| AgentActivity::Cost(self.agent_output.cost()))
             }
             Some("session_info_update") => {
                 let status = text(update, "/_meta/codex/threadStatus/type");

@@ -31,7 +31,7 @@ pub struct Assignment {
     pub completed: Vec<String>,
     pub pending: Vec<String>,
     /// Why the try before was not accepted.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<AttemptFailure>,
     /// Corrections to the list after the planner's last turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
@@ -89,7 +89,7 @@ impl Strategy {
 
 /// Why a try came to nothing, told to the next one and kept in the handoff note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trouble {
+pub struct AttemptFailure {
     /// A stable word: a verdict's code, or the kind of the agent's failure.
     #[serde(rename = "type")]
     pub kind: String,
@@ -147,7 +147,7 @@ pub(crate) fn last_object<T: DeserializeOwned>(answer: &str) -> Option<T> {
 
 /// What an agent says and does while it works, for whoever watches; never evidence.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Said {
+pub enum AgentActivity {
     /// A piece of text, as it streams.
     Text(String),
     /// A tool is used: its name and what on, in a few words.

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::agent::{Cost, Failure, Said, Turn};
+use crate::agent::{AgentActivity, Cost, Failure, Turn};
 use crate::report::Exit;
 
 pub use claude::message;
@@ -83,7 +83,7 @@ impl AgentOutput {
     }
 
     /// Reads a line of output and returns what to show to the user.
-    pub fn line(&mut self, line: &str) -> Vec<Said> {
+    pub fn line(&mut self, line: &str) -> Vec<AgentActivity> {
         let before = self.cost;
         let mut said = match self.dialect {
             Dialect::Text => plain::text(self, line),
@@ -101,7 +101,7 @@ impl AgentOutput {
             }
         };
         if self.cost != before {
-            said.push(Said::Cost(self.cost));
+            said.push(AgentActivity::Cost(self.cost));
         }
         said
     }
@@ -149,7 +149,7 @@ impl AgentOutput {
         }
     }
 
-    fn event(&mut self, event: &Value) -> Vec<Said> {
+    fn event(&mut self, event: &Value) -> Vec<AgentActivity> {
         match self.dialect {
             Dialect::Claude => claude::event(self, event),
             Dialect::Codex => codex::event(self, event),
@@ -167,7 +167,7 @@ impl AgentOutput {
     }
 
     /// A piece of the current message.
-    pub(crate) fn says(&mut self, text: &str) -> Option<Said> {
+    pub(crate) fn says(&mut self, text: &str) -> Option<AgentActivity> {
         if text.is_empty() {
             return None;
         }
@@ -178,11 +178,11 @@ impl AgentOutput {
         self.answer.push_str(bounded(text, room));
         let room = TRANSCRIPT_BYTES_MAX.saturating_sub(self.transcript.len());
         self.transcript.push_str(bounded(text, room));
-        Some(Said::Text(text.to_owned()))
+        Some(AgentActivity::Text(text.to_owned()))
     }
 
     /// A complete message.
-    fn says_all(&mut self, text: &str) -> Option<Said> {
+    fn says_all(&mut self, text: &str) -> Option<AgentActivity> {
         self.message_over = true;
         let said = self.says(text);
         self.message_over = true;
@@ -191,12 +191,12 @@ impl AgentOutput {
     }
 
     /// A tool call. The next text starts a new message.
-    pub(crate) fn does(&mut self, name: &str, what: &str) -> Said {
+    pub(crate) fn does(&mut self, name: &str, what: &str) -> AgentActivity {
         self.message_over = true;
         let what = what.lines().next().unwrap_or_default();
         let what: String = what.chars().take(WHAT_CHARS_MAX).collect();
         self.note(&format!("[{name}] {what}"));
-        Said::Tool { name: name.to_owned(), what }
+        AgentActivity::Tool { name: name.to_owned(), what }
     }
 
     /// A message of the user reached the program during its turn.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::batch::{self, Covered, Written};
+use crate::batch::{self, CaseCoverage, TestSource};
 use crate::brief::{Brief, Component, Criterion};
 use crate::framework;
 use crate::report::{Exit, Report, Status, Test};
@@ -24,7 +24,7 @@ pub struct Red {
     pub test_count: u64,
     /// The tests for each case of the brief.
     #[serde(default)]
-    pub test_cases: Vec<Covered>,
+    pub test_cases: Vec<CaseCoverage>,
     pub test_results: Results,
     pub failing_tests: Vec<String>,
     pub unexpected_passes: Vec<String>,
@@ -93,10 +93,10 @@ pub fn red(
     brief: &Brief,
     run: &str,
     files: Vec<TestFile>,
-    written: Written<'_>,
+    written: TestSource<'_>,
     warnings: &[String],
 ) -> Red {
-    let Written { before, after, in_source, tests } = written;
+    let TestSource { before, after, in_source, tests } = written;
     let fresh = batch::fresh(before, after);
     let loaded = after.load_errors.is_empty();
     let count = in_source.filter(|_| !loaded).unwrap_or(fresh.len());
@@ -250,7 +250,7 @@ mod tests {
             path: "tests/test_a.py".to_owned(),
             content: "import x\n\n\ndef test_b():\n    pass\n".to_owned(),
         }];
-        let written = Written { before: &before, after: &after, in_source: None, tests: &[] };
+        let written = TestSource { before: &before, after: &after, in_source: None, tests: &[] };
         let red = red(&Brief::of("a"), "r1", files, written, &["take care".to_owned()]);
         assert_eq!(
             (red.test_results.failed, red.test_results.passed, red.test_results.total),

@@ -7,14 +7,14 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{Cost, Failure, Trouble, Turn};
+use crate::agent::{AttemptFailure, Cost, Failure, Turn};
 use crate::event::Event;
 use crate::judge::reports::red_code;
 use crate::names::{Label, Oid, SalvageName};
 use crate::phase::{Phase, Role};
 use crate::policy::dollars;
 use crate::report::{Report, Status, Test};
-use crate::verdict::{Code, Decision, Mutants, Standing, Verdict};
+use crate::verdict::{Code, Decision, Mutants, TestProgress, Verdict};
 
 /// The most attempts at one phase. Each one is an agent, a worktree and a verdict.
 pub const ATTEMPTS_MAX: u32 = 8;
@@ -42,7 +42,7 @@ pub struct Candidate {
     pub tests: Vec<String>,
     /// The tests of the other attempts, run with its code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub others: Option<Tested>,
+    pub others: Option<PassCount>,
     /// Where its work is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub salvage: Option<SalvageName>,
@@ -51,7 +51,7 @@ pub struct Candidate {
 /// How many of some tests passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tested {
+pub struct PassCount {
     pub passed: u64,
     pub of: u64,
 }
@@ -61,7 +61,7 @@ pub struct Tested {
 #[serde(rename_all = "camelCase")]
 pub struct Comparison {
     pub number: u32,
-    pub others: Tested,
+    pub others: PassCount,
 }
 
 /// What decides between attempts, in this order.
@@ -121,9 +121,9 @@ pub struct Summary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub withheld: Option<Tested>,
+    pub withheld: Option<PassCount>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub others: Option<Tested>,
+    pub others: Option<PassCount>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutants: Option<Mutants>,
     pub findings: u64,
@@ -149,7 +149,7 @@ pub enum Rank {
 
 /// What to do with the attempts that are there.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Next {
+pub enum AttemptStep {
     /// Run the tests of these attempts with the code of the others.
     Compare {
         numbers: Vec<u32>,
@@ -157,30 +157,30 @@ pub enum Next {
     Choose(Choice),
     /// All evidence is equal; a human has to choose.
     Tie {
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
 }
 
 /// The next step; `None` without attempts.
-pub fn next(candidates: &[Candidate]) -> Option<Next> {
+pub fn next(candidates: &[Candidate]) -> Option<AttemptStep> {
     let mut left: Vec<&Candidate> = candidates.iter().collect();
     for criterion in ORDER {
         if same_result(&left) {
             break;
         }
         if criterion == Criterion::OthersTests && lacks_comparison(&left) {
-            return Some(Next::Compare { numbers: numbers(&left) });
+            return Some(AttemptStep::Compare { numbers: numbers(&left) });
         }
         let (kept, out) = best(criterion, left);
         if let ([winner], false) = (kept.as_slice(), out.is_empty()) {
             let why = sentence(criterion, winner, &out, candidates.len());
-            return Some(Next::Choose(Choice { number: winner.number, by: criterion, why }));
+            return Some(AttemptStep::Choose(Choice { number: winner.number, by: criterion, why }));
         }
         left = kept;
     }
     let first = left.iter().min_by_key(|candidate| candidate.number)?;
     if first.rank() == Rank::Accepted && !same_result(&left) {
-        return Some(Next::Tie { trouble: tie(&left) });
+        return Some(AttemptStep::Tie { trouble: tie(&left) });
     }
     let why = match (candidates.len(), first.rank()) {
         (1, _) => "it is the only one".to_owned(),
@@ -190,7 +190,7 @@ pub fn next(candidates: &[Candidate]) -> Option<Next> {
         }
     };
     let why = format!("{}: {why}", head(first, candidates.len()));
-    Some(Next::Choose(Choice { number: first.number, by: Criterion::First, why }))
+    Some(AttemptStep::Choose(Choice { number: first.number, by: Criterion::First, why }))
 }
 
 /// A human's choice; `None` if there is no such attempt.
@@ -210,7 +210,7 @@ pub fn missing(candidates: &[Candidate], wanted: u32) -> Vec<u32> {
 /// The results of the tests in `files`, which another attempt wrote, in a run with this attempt's
 /// code. A test that needs a name which only its own author's code has says nothing about this
 /// code.
-pub fn tests_of_others(files: &[String], with: &Report) -> Tested {
+pub fn tests_of_others(files: &[String], with: &Report) -> PassCount {
     let is_theirs = |test: &&Test| test.file.as_ref().is_some_and(|file| files.contains(file));
     let tells = |test: &&Test| match test.status {
         Status::Passed => true,
@@ -227,10 +227,10 @@ pub fn tests_of_others(files: &[String], with: &Report) -> Tested {
     let all: Vec<&Test> = with.tests.iter().filter(is_theirs).filter(tells).collect();
     let passed = all.iter().filter(|test| test.status == Status::Passed).count();
     let count = |tests: usize| u64::try_from(tests).unwrap_or(u64::MAX);
-    Tested { passed: count(passed), of: count(all.len()) }
+    PassCount { passed: count(passed), of: count(all.len()) }
 }
 
-impl Tested {
+impl PassCount {
     #[must_use]
     pub fn and(self, more: Self) -> Self {
         Self {
@@ -349,7 +349,7 @@ impl Candidate {
         })
     }
 
-    fn withheld(&self) -> Option<Tested> {
+    fn withheld(&self) -> Option<PassCount> {
         self.events
             .iter()
             .find_map(|event| if let Event::Judged { unseen, .. } = event { *unseen } else { None })
@@ -371,7 +371,7 @@ impl Candidate {
 
     /// Refused work that can be built upon is better than work that has to be rolled back, and a
     /// failure that a retry can fix is better than one that stops the run.
-    fn grade(&self) -> (Rank, bool, Option<Standing>) {
+    fn grade(&self) -> (Rank, bool, Option<TestProgress>) {
         let rank = self.rank();
         match rank {
             Rank::Accepted | Rank::Undecided => (rank, true, None),
@@ -426,7 +426,7 @@ fn best(criterion: Criterion, left: Vec<&Candidate>) -> (Vec<&Candidate>, Vec<&C
 
 /// Greater is better. All attempts have the same withheld tests, so after the failures it counts
 /// how many could run.
-fn withheld(one: Option<Tested>, other: Option<Tested>) -> Ordering {
+fn withheld(one: Option<PassCount>, other: Option<PassCount>) -> Ordering {
     match one.zip(other) {
         Some((one, other)) => failures(Some(one), Some(other)).then(one.passed.cmp(&other.passed)),
         None => Ordering::Equal,
@@ -436,8 +436,9 @@ fn withheld(one: Option<Tested>, other: Option<Tested>) -> Ordering {
 /// Greater is better: fewer failures. The tests of the other attempts differ from attempt to
 /// attempt, so more passed tests only mean that the others wrote more. An attempt without any is
 /// not compared.
-fn failures(one: Option<Tested>, other: Option<Tested>) -> Ordering {
-    let failed = |tested: Tested| (tested.of > 0).then(|| tested.of.saturating_sub(tested.passed));
+fn failures(one: Option<PassCount>, other: Option<PassCount>) -> Ordering {
+    let failed =
+        |tested: PassCount| (tested.of > 0).then(|| tested.of.saturating_sub(tested.passed));
     match one.and_then(failed).zip(other.and_then(failed)) {
         Some((one, other)) => other.cmp(&one),
         None => Ordering::Equal,
@@ -508,22 +509,22 @@ fn sentence(criterion: Criterion, winner: &Candidate, out: &[&Candidate], of: us
     )
 }
 
-fn tie(left: &[&Candidate]) -> Trouble {
+fn tie(left: &[&Candidate]) -> AttemptFailure {
     let lines: Vec<String> = left.iter().map(|one| one.summary().line()).collect();
     let message = format!(
         "attempts {} are accepted, and all evidence about them is equal\n{}",
         list(left),
         lines.join("\n")
     );
-    Trouble { kind: TIE.to_owned(), message }
+    AttemptFailure { kind: TIE.to_owned(), message }
 }
 
 fn value(criterion: Criterion, one: &Candidate) -> String {
     let summary = one.summary();
     match criterion {
         Criterion::Verdict => {
-            let standing = one.grade().2.filter(|all| *all != Standing { kept: 0, reached: 0 });
-            let standing = standing.map(|Standing { kept, reached }| {
+            let standing = one.grade().2.filter(|all| *all != TestProgress { kept: 0, reached: 0 });
+            let standing = standing.map(|TestProgress { kept, reached }| {
                 format!(", {kept} earlier and {reached} new tests pass")
             });
             format!("{}{}", summary.verdict(), standing.unwrap_or_default())
@@ -540,9 +541,9 @@ fn value(criterion: Criterion, one: &Candidate) -> String {
     }
 }
 
-fn passed(tested: Option<Tested>, what: &str) -> String {
+fn passed(tested: Option<PassCount>, what: &str) -> String {
     match tested {
-        Some(Tested { passed, of }) => format!("{passed} of {of} {what} pass"),
+        Some(PassCount { passed, of }) => format!("{passed} of {of} {what} pass"),
         None => format!("no {what}"),
     }
 }

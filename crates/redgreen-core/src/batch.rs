@@ -11,11 +11,11 @@ use crate::policy::Policy;
 use crate::report::{Report, Status, Test};
 use crate::verdict::{Code, Reason};
 
-pub use cases::{Covered, SourceTest, covered, tests_in};
+pub use cases::{CaseCoverage, SourceTest, covered, tests_in};
 
 /// The written tests, as far as they are known.
 #[derive(Clone, Copy, Debug)]
-pub struct Written<'a> {
+pub struct TestSource<'a> {
     pub before: &'a Report,
     pub after: &'a Report,
     /// The number of tests in the source of changed test files, if the language has a parser: a
@@ -27,15 +27,15 @@ pub struct Written<'a> {
 
 /// The result of the comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Weighed {
+pub struct Comparison {
     /// The reasons for a refusal.
     pub reasons: Vec<Reason>,
     pub warnings: Vec<String>,
 }
 
 /// Compares the written tests with the brief.
-pub fn weigh(brief: &Brief, policy: &Policy, written: Written<'_>) -> Weighed {
-    let mut weighed = Weighed::default();
+pub fn weigh(brief: &Brief, policy: &Policy, written: TestSource<'_>) -> Comparison {
+    let mut weighed = Comparison::default();
     let pass_percent_max = policy.pass_percent_max;
     let fresh = fresh(written.before, written.after);
     let passes = fresh.iter().filter(|test| test.status == Status::Passed).count();
@@ -181,7 +181,7 @@ mod tests {
             };
             after.load_errors.push(error);
         }
-        let written = Written { before: &before, after: &after, in_source, tests: &[] };
+        let written = TestSource { before: &before, after: &after, in_source, tests: &[] };
         let weighed = weigh(&brief, &Policy::default(), written);
         let told: Vec<String> = weighed
             .reasons
@@ -222,7 +222,8 @@ mod tests {
             "tests/test_t.py",
             "def test_a():\n    # TC1\n    assert a()\n\n\ndef test_b():\n    assert b()\n",
         );
-        let written = Written { before: &before, after: &after, in_source: Some(2), tests: &tests };
+        let written =
+            TestSource { before: &before, after: &after, in_source: Some(2), tests: &tests };
         let reasons = weigh(&brief, &Policy::default(), written).reasons;
         assert_eq!(reasons.len(), 1);
         assert!(
@@ -235,7 +236,7 @@ mod tests {
     #[test]
     fn passes_can_be_forbidden() {
         let (before, after) = (report(""), report("-a +b"));
-        let written = Written { before: &before, after: &after, in_source: None, tests: &[] };
+        let written = TestSource { before: &before, after: &after, in_source: None, tests: &[] };
         let policy = Policy { allow_passes: false, ..Policy::default() };
         let weighed = weigh(
             &Brief { door: Door::Task, test_count: Some(2), ..Brief::default() },

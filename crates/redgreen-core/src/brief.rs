@@ -11,7 +11,7 @@ mod point;
 pub mod red_artifact;
 pub mod spec;
 pub mod task;
-mod told;
+mod wording;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::agent::{Trouble, last_object};
+use crate::agent::{AttemptFailure, last_object};
 use crate::experiment::About;
 use crate::report::{Status, Test};
 use crate::syntax::{self, Language};
@@ -80,10 +80,10 @@ impl Contest {
 }
 
 /// The message for the next attempt if the human keeps the test.
-pub fn overruled(trouble: &Trouble) -> Trouble {
+pub fn overruled(trouble: &AttemptFailure) -> AttemptFailure {
     let message =
         format!("a human reviewed the test and kept it: make it pass\n{}", trouble.message);
-    Trouble { kind: trouble.kind.clone(), message }
+    AttemptFailure { kind: trouble.kind.clone(), message }
 }
 
 fn bounded(text: &str) -> String {

@@ -8,7 +8,7 @@ mod tests;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-pub use request::{HEAD_BYTES_MAX, Malformed, Request, parse};
+pub use request::{HEAD_BYTES_MAX, Request, RequestError, parse};
 
 /// The ports of a host that is allowed by name only.
 const PORTS: [u16; 2] = [443, 80];

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{Cost, Trouble, Turn};
-use crate::attempts::{Candidate, Choice, Comparison, Tested};
+use crate::agent::{AttemptFailure, Cost, Turn};
+use crate::attempts::{Candidate, Choice, Comparison, PassCount};
 use crate::brief::{Brief, TestCase};
 use crate::handoff::Handoff;
 use crate::names::{Branch, Label, Oid, RunBranch, RunFile, RunId, SalvageName, SessionId};
@@ -12,7 +12,7 @@ use crate::phase::{Phase, Role};
 use crate::policy::Policy;
 use crate::report::Counts;
 use crate::verdict::Verdict;
-use crate::withheld::{Joined, Withheld};
+use crate::withheld::{AddedTests, WithheldTests};
 
 /// The initial facts of a run; they never change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub struct Mark {
 /// A test report stored with the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Kept {
+pub struct StoredReport {
     /// Its file, relative to the run's folder.
     pub file: RunFile,
     pub counts: Counts,
@@ -73,7 +73,7 @@ pub enum Event {
     },
     /// The suite and the linters before any change (or, in an adopted run, at its head).
     Measured {
-        report: Kept,
+        report: StoredReport,
         usable: bool,
         lint: Vec<String>,
         /// Failing tests, if GREEN comes next and its targets are unknown.
@@ -104,13 +104,13 @@ pub enum Event {
         list: Vec<String>,
         /// Tests of RED that are kept out of the repository until the code passes them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        withheld: Option<Withheld>,
+        withheld: Option<WithheldTests>,
     },
     Judged {
         phase: Phase,
         verdict: Verdict,
-        report: Option<Kept>,
-        planned: Option<Planning>,
+        report: Option<StoredReport>,
+        planned: Option<PlanResult>,
         /// The number of tests that RED wrote.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         written: Option<u64>,
@@ -119,14 +119,14 @@ pub enum Event {
         test_file: Option<String>,
         /// RED: the withheld tests that fail as expected.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        withheld: Option<Withheld>,
+        withheld: Option<WithheldTests>,
         /// GREEN: the withheld tests that the code passes, and the tree that includes them, which
         /// is committed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        joined: Option<Box<Joined>>,
+        joined: Option<Box<AddedTests>>,
         /// GREEN: how many withheld tests the code passes, if they were run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        unseen: Option<Tested>,
+        unseen: Option<PassCount>,
         took_ms: u64,
     },
     /// One of several attempts at a phase ended. Its work is not part of the run yet.
@@ -210,11 +210,11 @@ pub enum Event {
     Decided {
         decision: Decision,
         /// How an approved run is merged.
-        #[serde(default, skip_serializing_if = "Manner::is_default")]
-        manner: Manner,
+        #[serde(default, skip_serializing_if = "RunMode::is_default")]
+        manner: RunMode,
     },
     MergeBlocked {
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
     /// Commits that the run did not make were found on its branch, on top of its own.
     HumanCommitted {
@@ -232,7 +232,7 @@ pub enum Event {
         commit: Oid,
         phase: Phase,
         verdict: Verdict,
-        report: Option<Kept>,
+        report: Option<StoredReport>,
         took_ms: u64,
     },
     Merged {
@@ -254,7 +254,7 @@ pub enum Event {
 /// The result of planning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Planning {
+pub struct PlanResult {
     pub next: Option<TestCase>,
     pub completed: Vec<String>,
     pub pending: Vec<String>,
@@ -274,9 +274,9 @@ pub enum Decision {
 /// way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Manner {
+pub struct RunMode {
     pub commits: Commits,
-    pub list: ListIs,
+    pub list: ListState,
 }
 
 /// The commits that the target branch gets.
@@ -293,14 +293,14 @@ pub enum Commits {
 /// Whether the target branch gets the run's `test-list.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ListIs {
+pub enum ListState {
     /// The target branch keeps its own list, if any.
     #[default]
     LeftOut,
     Kept,
 }
 
-impl Manner {
+impl RunMode {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
     fn is_default(&self) -> bool {
         *self == Self::default()
@@ -317,27 +317,27 @@ pub enum Outcome {
     Waiting,
     /// The merge failed; a human has to look.
     MergeBlocked {
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
     /// The attempts are used up; the phase's work was rolled back.
     GaveUp {
         phase: Phase,
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
     /// The planner ended the run before any cycle was accepted.
     NothingDeveloped {
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
     /// The judge could not decide; a human has to look.
     Undecided {
         phase: Phase,
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
     AgentUnusable {
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
     BaselineUnusable {
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
     BudgetSpent {
         what: String,
@@ -348,7 +348,7 @@ pub enum Outcome {
     Paused {
         after: Phase,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        trouble: Option<Trouble>,
+        trouble: Option<AttemptFailure>,
     },
     /// A human rolled the run back to one of its accepted commits.
     RolledBack {

@@ -6,15 +6,14 @@
 //! interprets the observation.
 
 mod about;
-mod again;
-mod around;
-mod asleep;
 pub mod bodies;
 pub mod calls;
 mod canary;
 pub mod configuration;
 pub mod contents;
+mod context;
 pub mod documented;
+mod dormant;
 pub mod examples;
 mod impossible;
 mod mutants;
@@ -22,6 +21,7 @@ mod old_code;
 pub mod oracle;
 pub mod order;
 pub mod outside;
+mod repeat;
 pub mod replaced;
 pub mod reworked;
 mod scope;
@@ -40,9 +40,9 @@ use crate::syntax::{self, Item, Language, Package};
 use crate::verdict::{Code, Reason};
 
 pub use about::About;
-pub use around::{hidden_from_coverage, shadows};
-pub(crate) use asleep::asleep;
 pub use bodies::Build;
+pub use context::{hidden_from_coverage, shadows};
+pub(crate) use dormant::asleep;
 pub use scope::new_features;
 pub(crate) use stub::do_nothing;
 pub use unknown_names::unknown_names;
@@ -212,7 +212,7 @@ pub struct Experiment {
     pub edits: Vec<(String, String)>,
     /// Files to remove from it.
     pub removed: Vec<String>,
-    pub way: Way,
+    pub way: Method,
     pub variables: Vec<(&'static str, String)>,
     /// The tests it is about, by id or by the item in its file.
     pub about: Vec<About>,
@@ -226,7 +226,7 @@ pub struct Experiment {
 
 /// What to run after the files are in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Method {
     /// Runs the tests of the project.
     Tests(Selection),
     /// The same, and the log ends with the listed files that were opened, one per line.
@@ -303,7 +303,7 @@ impl Experiment {
             tree,
             edits: Vec::new(),
             removed: Vec::new(),
-            way: Way::Tests(selection),
+            way: Method::Tests(selection),
             variables: Vec::new(),
             about: Vec::new(),
             what: what.to_owned(),
@@ -427,8 +427,8 @@ impl Experiment {
             | Question::Documented
             | Question::Configuration
             | Question::Reworked => Answer::Right,
-            Question::Again => again::again(material, report),
-            Question::Recording => again::recording(material, report),
+            Question::Again => repeat::again(material, report),
+            Question::Recording => repeat::recording(material, report),
             Question::Inert => self.inert(material, report, calls),
             Question::Checked => self.checked(material, report, calls),
             Question::Lenient => self.lenient(report),
@@ -482,8 +482,8 @@ impl Experiment {
     /// The watched files that the log names.
     fn opened<'l>(&self, log: &'l str) -> Vec<&'l str> {
         let is_watched = |line: &&str| match &self.way {
-            Way::Watched { files, .. } => files.iter().any(|file| file == line),
-            Way::Tests(_) | Way::Driver { .. } | Way::Program { .. } => false,
+            Method::Watched { files, .. } => files.iter().any(|file| file == line),
+            Method::Tests(_) | Method::Driver { .. } | Method::Program { .. } => false,
         };
         log.lines().filter(is_watched).collect()
     }

@@ -34,7 +34,7 @@ pub struct Job {
     pub repository: Repository,
     /// The branch it starts from and is merged into.
     pub base: Branch,
-    pub wish: Wish,
+    pub wish: BriefSource,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ pub struct Job {
 /// What to build. Texts are part of the job. A design is a file in the repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Wish {
+pub enum BriefSource {
     Request { text: String },
     Spec { syntax: Syntax, text: String },
     Task { text: String },
@@ -143,7 +143,7 @@ impl Job {
             let words = format!("line {} looks like a credential ({})", secret.line, secret.rule);
             refuse("brief", format!("{words}; nothing secret travels through the queue"));
         }
-        if let Wish::Design { file, .. } = &self.wish
+        if let BriefSource::Design { file, .. } = &self.wish
             && let Some(pattern) = secret_name(file)
         {
             refuse("lld", format!("its name is that of a secret (`{pattern}`)"));
@@ -171,10 +171,10 @@ impl Job {
     /// One line for lists.
     pub fn headline(&self) -> Label {
         let words = match &self.wish {
-            Wish::Request { text } => brief::headline(text).to_owned(),
-            Wish::Spec { text, .. } => format!("specification: {}", first_words(text)),
-            Wish::Task { text } => format!("task: {}", first_words(text)),
-            Wish::Design { issue, file } => format!("issue {issue}, {file}"),
+            BriefSource::Request { text } => brief::headline(text).to_owned(),
+            BriefSource::Spec { text, .. } => format!("specification: {}", first_words(text)),
+            BriefSource::Task { text } => format!("task: {}", first_words(text)),
+            BriefSource::Design { issue, file } => format!("issue {issue}, {file}"),
         };
         Label::of(&words.chars().take(HEADLINE_CHARS_MAX).collect::<String>())
     }
@@ -226,11 +226,13 @@ pub fn lanes_for(labels: &[Tag], lanes: &[String]) -> Vec<String> {
     found
 }
 
-impl Wish {
+impl BriefSource {
     fn text(&self) -> &str {
         match self {
-            Wish::Request { text } | Wish::Spec { text, .. } | Wish::Task { text } => text,
-            Wish::Design { file, .. } => file,
+            BriefSource::Request { text }
+            | BriefSource::Spec { text, .. }
+            | BriefSource::Task { text } => text,
+            BriefSource::Design { file, .. } => file,
         }
     }
 }

@@ -35,17 +35,17 @@ pub mod vitest;
 
 use crate::coverage::Coverage;
 use crate::report::{Report, Test};
-use captured::Captured;
+use captured::Capture;
 use facts::{Evidence, Facts, Folder, Reach};
 use identity::FOLDER_MARK;
 pub use identity::{Home, Identity, identity};
-use invoke::{Invocation, Selection, Unable};
+use invoke::{CannotRun, Invocation, Selection};
 
 /// One framework.
 #[derive(Debug)]
 pub struct Framework {
     pub name: &'static str,
-    pub how: How,
+    pub how: Execution,
     /// What detection looks for; shown to users whose project was not recognised.
     pub looks_for: &'static str,
     pub detect: fn(&Folder) -> Evidence,
@@ -71,7 +71,7 @@ pub struct Framework {
 
 /// How to run a framework and read its results.
 #[derive(Debug)]
-pub enum How {
+pub enum Execution {
     /// One process, with steps before and after it.
     Process(Process),
     /// Several processes that depend on each other; see `runner/cargo.rs` in the `redgreen` crate.
@@ -83,10 +83,10 @@ pub enum How {
 /// Describes a run of one process as data.
 #[derive(Debug)]
 pub struct Process {
-    pub invoke: fn(&Facts, &Selection) -> Result<Invocation, Unable>,
-    pub parse: fn(&Captured) -> Report,
+    pub invoke: fn(&Facts, &Selection) -> Result<Invocation, CannotRun>,
+    pub parse: fn(&Capture) -> Report,
     /// The test ids that a run of [`Selection::List`] printed.
-    pub list: fn(&Captured) -> Vec<String>,
+    pub list: fn(&Capture) -> Vec<String>,
 }
 
 /// Ordered by priority: Java, JavaScript, Python, then the rest.
@@ -112,7 +112,7 @@ pub const FRAMEWORKS: &[Framework] = &[
 
 /// A framework in one folder of a project.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct Detection {
     pub row: &'static Framework,
     pub folder: Folder,
     /// Set only for [`command::FRAMEWORK`].
@@ -124,10 +124,10 @@ pub struct Found {
 
 /// The framework that can run the same tests if this one is not installed. A project may name
 /// pytest while its tests use only unittest.
-pub fn otherwise(found: &Found) -> Option<Found> {
+pub fn otherwise(found: &Detection) -> Option<Detection> {
     let is_pytest = found.row.name == pytest::FRAMEWORK.name && found.command.is_none();
     (is_pytest && python::runs_in_unittest(&found.folder))
-        .then(|| Found { row: &unittest::FRAMEWORK, ..found.clone() })
+        .then(|| Detection { row: &unittest::FRAMEWORK, ..found.clone() })
 }
 
 /// Detects the frameworks of a project, from its root (first) and the packages below it.
@@ -135,8 +135,8 @@ pub fn otherwise(found: &Found) -> Option<Found> {
 /// Several sure matches run side by side, unless the run of a parent folder with the same framework
 /// already covers them. A likely match counts only at the root and only if nothing is sure. The
 /// `test` script of a `package.json` counts only if nothing else matches.
-pub fn detect(folders: &[Folder]) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+pub fn detect(folders: &[Folder]) -> Vec<Detection> {
+    let mut found: Vec<Detection> = Vec::new();
     for folder in folders {
         let mut rows = with(Evidence::Sure, folder);
         rows.retain(|new| !found.iter().any(|known| known.reaches(new)));
@@ -147,14 +147,14 @@ pub fn detect(folders: &[Folder]) -> Vec<Found> {
     if likely.is_empty() { command::of_script(root).into_iter().collect() } else { likely }
 }
 
-fn with(wanted: Evidence, folder: &Folder) -> Vec<Found> {
+fn with(wanted: Evidence, folder: &Folder) -> Vec<Detection> {
     let rows = FRAMEWORKS.iter().filter(|row| (row.detect)(folder) == wanted);
-    rows.map(|row| Found { row, folder: folder.clone(), command: None, files: Vec::new() })
+    rows.map(|row| Detection { row, folder: folder.clone(), command: None, files: Vec::new() })
         .collect()
 }
 
-impl Found {
-    fn reaches(&self, other: &Found) -> bool {
+impl Detection {
+    fn reaches(&self, other: &Detection) -> bool {
         let below = self.folder.inside(&other.folder.path).is_some();
         // Workspace members have no nextest configuration of their own, but nextest runs them
         // anyway.

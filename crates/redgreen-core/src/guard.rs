@@ -76,7 +76,7 @@ pub enum Refusal {
     /// It is in the `.git` folder.
     Git,
     SecretName(&'static str),
-    Secret(secret::Found),
+    Secret(secret::SecretMatch),
     TooLarge(u64),
     NotText,
     TooManyFiles,

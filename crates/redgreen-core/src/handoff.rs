@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::Trouble;
+use crate::agent::AttemptFailure;
 use crate::attempts::Selection;
 use crate::brief::{Brief, TestCase};
 use crate::names::{Branch, Label, Oid, RunBranch, RunId, SessionId};
 use crate::phase::{Phase, Role};
-use crate::policy::Spent;
+use crate::policy::RunCost;
 use crate::report::Counts;
 use crate::text;
 use crate::verdict::{Decision, Mutants, Verdict};
@@ -38,7 +38,7 @@ pub struct Handoff {
     pub tests_written: u64,
     pub test_result: Option<TestResult>,
     pub error: Option<String>,
-    pub error_details: Option<Trouble>,
+    pub error_details: Option<AttemptFailure>,
     pub retry_count: u32,
     pub run: RunFacts,
     pub verdict: Option<Ruling>,
@@ -66,7 +66,7 @@ pub struct Handoff {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<Box<Selection>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spent: Option<Spent>,
+    pub spent: Option<RunCost>,
 }
 
 /// What another clone needs to know about the run.

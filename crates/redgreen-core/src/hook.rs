@@ -44,7 +44,7 @@ impl Host {
 
 /// When the hook is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum HookEvent {
     /// Before a tool acts; the hook can prevent it.
     Before,
     /// After a tool acted.
@@ -59,7 +59,7 @@ pub enum Moment {
 /// A hook call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    pub moment: Moment,
+    pub moment: HookEvent,
     pub action: Action,
     /// The agent's working folder.
     pub cwd: Option<String>,
@@ -82,11 +82,11 @@ pub enum Action {
 pub struct Edit {
     /// As the host writes it: absolute, or relative to the agent's working folder.
     pub path: String,
-    pub how: How,
+    pub how: EditKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum EditKind {
     Write(String),
     Replace(Vec<Replacement>),
     /// Hunks of a patch, in the `apply_patch` format.
@@ -105,7 +105,7 @@ pub struct Replacement {
 
 /// The result of an edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Becomes {
+pub enum EditResult {
     Text(String),
     Gone,
     Unknown,
@@ -114,16 +114,18 @@ pub enum Becomes {
 impl Edit {
     /// The file after the edit. An edit that does not match the file changes nothing, because the
     /// host rejects it.
-    pub fn apply(&self, old: Option<&str>) -> Becomes {
+    pub fn apply(&self, old: Option<&str>) -> EditResult {
         let text = old.unwrap_or_default();
         match &self.how {
-            How::Write(new) => Becomes::Text(new.clone()),
-            How::Replace(all) => {
-                Becomes::Text(all.iter().fold(text.to_owned(), |text, one| one.apply(&text)))
+            EditKind::Write(new) => EditResult::Text(new.clone()),
+            EditKind::Replace(all) => {
+                EditResult::Text(all.iter().fold(text.to_owned(), |text, one| one.apply(&text)))
             }
-            How::Patch(hunks) => patch::apply(text, hunks).map_or(Becomes::Unknown, Becomes::Text),
-            How::Delete => Becomes::Gone,
-            How::Unknown => Becomes::Unknown,
+            EditKind::Patch(hunks) => {
+                patch::apply(text, hunks).map_or(EditResult::Unknown, EditResult::Text)
+            }
+            EditKind::Delete => EditResult::Gone,
+            EditKind::Unknown => EditResult::Unknown,
         }
     }
 }
@@ -141,22 +143,22 @@ impl Replacement {
 }
 
 /// The hosts' names of the moments.
-const MOMENTS: &[(&str, Moment)] = &[
-    ("pretooluse", Moment::Before),
-    ("beforetool", Moment::Before),
-    ("beforeshellexecution", Moment::Before),
-    ("tool.execute.before", Moment::Before),
-    ("posttooluse", Moment::After),
-    ("posttoolusefailure", Moment::After),
-    ("aftertool", Moment::After),
-    ("afterfileedit", Moment::After),
-    ("aftershellexecution", Moment::After),
-    ("tool.execute.after", Moment::After),
-    ("stop", Moment::Stop),
-    ("afteragent", Moment::Stop),
-    ("agentstop", Moment::Stop),
-    ("session.idle", Moment::Stop),
-    ("sessionstart", Moment::Begin),
+const MOMENTS: &[(&str, HookEvent)] = &[
+    ("pretooluse", HookEvent::Before),
+    ("beforetool", HookEvent::Before),
+    ("beforeshellexecution", HookEvent::Before),
+    ("tool.execute.before", HookEvent::Before),
+    ("posttooluse", HookEvent::After),
+    ("posttoolusefailure", HookEvent::After),
+    ("aftertool", HookEvent::After),
+    ("afterfileedit", HookEvent::After),
+    ("aftershellexecution", HookEvent::After),
+    ("tool.execute.after", HookEvent::After),
+    ("stop", HookEvent::Stop),
+    ("afteragent", HookEvent::Stop),
+    ("agentstop", HookEvent::Stop),
+    ("session.idle", HookEvent::Stop),
+    ("sessionstart", HookEvent::Begin),
 ];
 
 /// Parses a message. `named` is the moment if the host passes it on the command line.
@@ -177,10 +179,10 @@ pub fn read(message: &[u8], named: Option<&str>) -> Result<Event, String> {
     let moment = MOMENTS
         .iter()
         .find(|(known, _)| *known == lower)
-        .map_or(Moment::Other, |(_, moment)| *moment);
+        .map_or(HookEvent::Other, |(_, moment)| *moment);
     let action = match moment {
-        Moment::Before | Moment::After => action(&fields),
-        Moment::Stop | Moment::Begin | Moment::Other => Action::None,
+        HookEvent::Before | HookEvent::After => action(&fields),
+        HookEvent::Stop | HookEvent::Begin | HookEvent::Other => Action::None,
     };
     let roots = fields.get("workspace_roots").and_then(Value::as_array).into_iter().flatten();
     let folders: Vec<String> =
@@ -230,13 +232,13 @@ fn of_input(input: &Map<String, Value>) -> Action {
     let how = if let Some(all) = input.get("edits").and_then(Value::as_array) {
         let edits: Option<Vec<Replacement>> =
             all.iter().map(|one| replacement(one.as_object()?)).collect();
-        edits.map_or(How::Unknown, How::Replace)
+        edits.map_or(EditKind::Unknown, EditKind::Replace)
     } else if let Some(one) = replacement(input) {
-        How::Replace(vec![one])
+        EditKind::Replace(vec![one])
     } else if let Some(content) = text(&["content", "contents", "file_text", "text"]) {
-        How::Write(content)
+        EditKind::Write(content)
     } else if text(&["new_source", "insert_text", "new_str", "newText"]).is_some() {
-        How::Unknown
+        EditKind::Unknown
     } else {
         // The tool only reads.
         return Action::None;
@@ -456,7 +458,7 @@ pub fn render(host: Host, event: &Event, answer: &Answer) -> Output {
             Answer::Context(words) => say(json!({ "additionalContext": words })),
         },
         Host::Cursor => match answer {
-            Answer::Allow(_) if event.moment == Moment::Before => {
+            Answer::Allow(_) if event.moment == HookEvent::Before => {
                 say(json!({ "permission": "allow" }))
             }
             Answer::Allow(words) => aside(words.as_deref()),
@@ -491,14 +493,14 @@ pub fn broken(host: Host, event: Option<&Event>, why: &str) -> Output {
          session status) or end the session (redgreen session end). {WAY_OUT}"
     );
     match event.map(|event| event.moment) {
-        Some(Moment::Stop | Moment::Begin | Moment::Other) => {
+        Some(HookEvent::Stop | HookEvent::Begin | HookEvent::Other) => {
             let unproven = Answer::Allow(Some(format!("unproven: {words}")));
             event.map_or_else(Output::default, |event| render(host, event, &unproven))
         }
-        Some(Moment::After) => {
+        Some(HookEvent::After) => {
             event.map_or_else(Output::default, |event| render(host, event, &Answer::Tell(words)))
         }
-        Some(Moment::Before) => {
+        Some(HookEvent::Before) => {
             event.map_or_else(Output::default, |event| render(host, event, &Answer::Deny(words)))
         }
         // The request is unknown. Every host treats this as a block.

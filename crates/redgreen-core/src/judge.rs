@@ -25,7 +25,7 @@ use crate::phase::JudgedPhase;
 use crate::report::{Outcome, Report, Status, volatile};
 use crate::syntax::Package;
 use crate::verdict::{Code, Decision, Reason, Verdict};
-use crate::withheld::{TestFile, Unseen};
+use crate::withheld::{TestFile, WithheldResults};
 
 pub use plans::Plans;
 use reports::Evidence;
@@ -52,7 +52,7 @@ pub struct Case<'a> {
     pub extra: Vec<String>,
     /// The test files to run. Empty means all.
     pub only: Vec<String>,
-    pub withheld: Withheld<'a>,
+    pub withheld: WithheldSet<'a>,
     /// The maximum number of mutants in the changed lines.
     pub mutants_max: usize,
     /// Every path of the candidate.
@@ -65,13 +65,13 @@ pub struct Case<'a> {
     pub old: &'a dyn Fn(&str) -> Option<String>,
     pub new: &'a dyn Fn(&str) -> Option<String>,
     /// In the order in which they ran.
-    pub seen: Vec<Seen>,
+    pub seen: Vec<ExperimentResult>,
     pub plans: Plans,
 }
 
 /// Tests and examples that the author of the candidate does not see.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Withheld<'a> {
+pub struct WithheldSet<'a> {
     pub examples: &'a [Example],
     /// No work is left, so every example must pass.
     pub due: bool,
@@ -81,7 +81,7 @@ pub struct Withheld<'a> {
 
 /// An experiment that ran.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct ExperimentResult {
     pub experiment: Experiment,
     pub observation: Observation,
 }
@@ -105,11 +105,11 @@ pub struct Ruling {
     /// The report of the candidate's own run, unchanged.
     pub shown: Report,
     /// The results of the withheld tests.
-    pub unseen: Unseen,
+    pub unseen: WithheldResults,
 }
 
 /// A value, or the experiment that must run before the value is known.
-type Asked<T> = Result<T, Step>;
+type OrStep<T> = Result<T, Step>;
 
 /// Returns the next step of a case.
 pub fn next(case: &Case<'_>) -> Step {
@@ -130,10 +130,10 @@ pub fn apply(case: &mut Case<'_>, experiment: Experiment, mut observation: Obser
             volatile::align(known, report);
         }
     }
-    case.seen.push(Seen { experiment, observation });
+    case.seen.push(ExperimentResult { experiment, observation });
 }
 
-fn decide(case: &Case<'_>) -> Asked<Ruling> {
+fn decide(case: &Case<'_>) -> OrStep<Ruling> {
     let base = case.base()?;
     match case.phase {
         JudgedPhase::Red => red::decide(case, &base),
@@ -152,7 +152,7 @@ struct Base {
 
 /// Without a stored verdict: runs the base, and the tree before it to find tests that failed before
 /// RED.
-fn base(case: &Case<'_>) -> Asked<Base> {
+fn base(case: &Case<'_>) -> OrStep<Base> {
     let owed = |report: &Report| match case.phase {
         JudgedPhase::Green => failing(report),
         JudgedPhase::Red | JudgedPhase::Refactor => Vec::new(),
@@ -196,12 +196,12 @@ fn failing(report: &Report) -> Vec<String> {
 
 impl<'a> Case<'a> {
     /// Returns the result of an experiment.
-    fn observe(&self, experiment: &Experiment) -> Asked<&Observation> {
+    fn observe(&self, experiment: &Experiment) -> OrStep<&Observation> {
         self.observe_first(std::slice::from_ref(experiment))
     }
 
     /// Returns the result of the first experiment. The others are likely to be needed next.
-    fn observe_first(&self, experiments: &[Experiment]) -> Asked<&Observation> {
+    fn observe_first(&self, experiments: &[Experiment]) -> OrStep<&Observation> {
         let Some((first, others)) = experiments.split_first() else {
             return Ok(&Observation::Nothing);
         };
@@ -216,7 +216,7 @@ impl<'a> Case<'a> {
     }
 
     /// The report of a run of tests.
-    fn report(&self, experiment: &Experiment) -> Asked<Report> {
+    fn report(&self, experiment: &Experiment) -> OrStep<Report> {
         Ok(self.observe(experiment)?.report().cloned().unwrap_or_default())
     }
 
@@ -260,10 +260,10 @@ impl<'a> Case<'a> {
 }
 
 /// The candidate's suite and its verdict, without flaky tests.
-struct Tried {
+struct CandidateResult {
     after: Report,
     verdict: Verdict,
-    unseen: Unseen,
+    unseen: WithheldResults,
 }
 
 /// Runs the candidate's tests, and at the same time the experiments in `ahead`.
@@ -272,7 +272,7 @@ fn try_candidate(
     base: &Base,
     known: &mut Report,
     ahead: &[Experiment],
-) -> Asked<Tried> {
+) -> OrStep<CandidateResult> {
     let targets = &base.targets;
     let experiments: Vec<Experiment> =
         std::iter::once(case.suite()).chain(ahead.iter().cloned()).collect();
@@ -306,7 +306,7 @@ fn try_candidate(
             settings.join(", ")
         ));
     }
-    Ok(Tried { after, verdict, unseen: Unseen::default() })
+    Ok(CandidateResult { after, verdict, unseen: WithheldResults::default() })
 }
 
 /// The changed settings of the test runner, if they are all that speaks against the candidate and
@@ -316,7 +316,7 @@ fn settle_settings(
     verdict: &Verdict,
     after: &Report,
     targets: &[String],
-) -> Asked<Option<Vec<String>>> {
+) -> OrStep<Option<Vec<String>>> {
     let material = case.material(after, targets);
     let Some(experiment) =
         configuration::with_old_settings(&material, &case.facts, verdict, &case.suite())
@@ -332,7 +332,7 @@ fn settle_settings(
 
 /// Whether the time limit says more about the machine than about the candidate. The stored duration
 /// of the base may come from a time when the machine was less busy.
-fn is_slow_today(case: &Case<'_>, after: &Report) -> Asked<bool> {
+fn is_slow_today(case: &Case<'_>, after: &Report) -> OrStep<bool> {
     if case.before.is_none() {
         return Ok(false);
     }
@@ -343,7 +343,12 @@ fn is_slow_today(case: &Case<'_>, after: &Report) -> Asked<bool> {
 
 /// Runs tests again that passed before and fail now. A test that passes once is flaky and does not
 /// count.
-fn excuse(case: &Case<'_>, before: &Report, after: &mut Report, targets: &[String]) -> Asked<bool> {
+fn excuse(
+    case: &Case<'_>,
+    before: &Report,
+    after: &mut Report,
+    targets: &[String],
+) -> OrStep<bool> {
     let mut blamed = reports::newly_failing(before, after, targets);
     let mut excused = false;
     for time in 1..=FLAKE_TRIES {
@@ -358,7 +363,7 @@ fn excuse(case: &Case<'_>, before: &Report, after: &mut Report, targets: &[Strin
 
 /// Runs tests on the base again that failed before and pass now. A test that also passes there is
 /// flaky, or failed because of its environment; the candidate did not make it pass.
-fn excuse_base(case: &Case<'_>, known: &mut Report, after: &Report) -> Asked<bool> {
+fn excuse_base(case: &Case<'_>, known: &mut Report, after: &Report) -> OrStep<bool> {
     let turned: Vec<String> =
         reports::turned_green(known, after).iter().map(|test| test.id.clone()).collect();
     if turned.is_empty() {
@@ -376,7 +381,7 @@ fn excuse_base(case: &Case<'_>, known: &mut Report, after: &Report) -> Asked<boo
 }
 
 /// The end of a case, with the report that the next phase is compared with.
-fn ruling(known: &Report, tried: Tried) -> Ruling {
+fn ruling(known: &Report, tried: CandidateResult) -> Ruling {
     let report = match tried.verdict.decision {
         Decision::Accepted => reports::carry(known, &tried.after),
         Decision::Refused | Decision::Undecided => tried.after.clone(),
@@ -409,7 +414,7 @@ fn control(
     material: &Material<'_>,
     experiments: &[Experiment],
     verdict: &mut Verdict,
-) -> Asked<()> {
+) -> OrStep<()> {
     use crate::experiment::Answer;
     let (mut mutants, mut unnoticed) = (crate::verdict::Mutants::default(), Vec::new());
     for at in 0..experiments.len() {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{Cost, Said};
+use crate::agent::{AgentActivity, Cost};
 use crate::phase::Role;
 
 const VERSION: u32 = 1;
@@ -30,11 +30,13 @@ enum SaidV1<'a> {
 }
 
 impl<'a> LiveV1<'a> {
-    pub fn new(at: i64, role: Role, said: &'a Said) -> Self {
+    pub fn new(at: i64, role: Role, said: &'a AgentActivity) -> Self {
         let said = match said {
-            Said::Text(text) => SaidV1::Text { text: text.into() },
-            Said::Tool { name, what } => SaidV1::Tool { name: name.into(), what: what.into() },
-            Said::Cost(cost) => SaidV1::Cost { cost: *cost },
+            AgentActivity::Text(text) => SaidV1::Text { text: text.into() },
+            AgentActivity::Tool { name, what } => {
+                SaidV1::Tool { name: name.into(), what: what.into() }
+            }
+            AgentActivity::Cost(cost) => SaidV1::Cost { cost: *cost },
         };
         Self { v: VERSION, at, role, said }
     }
@@ -45,13 +47,13 @@ impl<'a> LiveV1<'a> {
         (line.v == VERSION).then_some(line)
     }
 
-    pub fn said(self) -> Said {
+    pub fn said(self) -> AgentActivity {
         match self.said {
-            SaidV1::Text { text } => Said::Text(text.into_owned()),
+            SaidV1::Text { text } => AgentActivity::Text(text.into_owned()),
             SaidV1::Tool { name, what } => {
-                Said::Tool { name: name.into_owned(), what: what.into_owned() }
+                AgentActivity::Tool { name: name.into_owned(), what: what.into_owned() }
             }
-            SaidV1::Cost { cost } => Said::Cost(cost),
+            SaidV1::Cost { cost } => AgentActivity::Cost(cost),
         }
     }
 }
@@ -63,9 +65,9 @@ mod tests {
     #[test]
     fn lines_round_trip_and_garbage_is_rejected() {
         for said in [
-            Said::Text("a\nb \u{1b}[31m".to_owned()),
-            Said::Tool { name: "Write".to_owned(), what: "calc.py".to_owned() },
-            Said::Cost(Cost { tokens: Some(7), ..Cost::default() }),
+            AgentActivity::Text("a\nb \u{1b}[31m".to_owned()),
+            AgentActivity::Tool { name: "Write".to_owned(), what: "calc.py".to_owned() },
+            AgentActivity::Cost(Cost { tokens: Some(7), ..Cost::default() }),
         ] {
             let line = serde_json::to_string(&LiveV1::new(7, Role::Test, &said)).unwrap();
             assert!(

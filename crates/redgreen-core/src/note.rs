@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::Trouble;
+use crate::agent::AttemptFailure;
 use crate::brief::TestCase;
 use crate::handoff::{Handoff, TestResult, Unreadable};
 use crate::phase::Phase;
@@ -35,7 +35,7 @@ pub struct Plain {
     #[serde(default)]
     pub error: Option<String>,
     #[serde(default)]
-    pub error_details: Option<Trouble>,
+    pub error_details: Option<AttemptFailure>,
     #[serde(default)]
     pub retry_count: u32,
 }

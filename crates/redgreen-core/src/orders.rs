@@ -194,7 +194,7 @@ fn section(text: &mut String, title: &str, content: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Trouble;
+    use crate::agent::AttemptFailure;
     use crate::brief::TestCase;
     use crate::phase::Phase;
 
@@ -216,7 +216,7 @@ mod tests {
             current: Some(case).filter(|_| role != Role::TestList),
             completed: vec!["stands".to_owned()],
             pending: vec!["adds two numbers".to_owned()],
-            trouble: Some(Trouble {
+            trouble: Some(AttemptFailure {
                 kind: "red.passes".to_owned(),
                 message: "all 14 pass".to_owned(),
             }),

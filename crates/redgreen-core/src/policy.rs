@@ -75,7 +75,7 @@ pub struct Budget {
 /// The cost of a run so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Spent {
+pub struct RunCost {
     pub tokens: u64,
     pub microdollars: u64,
     pub work_ms: u64,
@@ -172,7 +172,7 @@ impl Attempts {
     }
 }
 
-impl Spent {
+impl RunCost {
     /// Turns that the sum in dollars does not include, because their cost is unknown.
     pub fn turns_without_price(&self) -> u32 {
         self.unknown_turns.saturating_add(self.unpriced_turns)
@@ -181,7 +181,7 @@ impl Spent {
 
 impl Budget {
     /// The remaining budget.
-    pub fn left_after(&self, spent: &Spent) -> Self {
+    pub fn left_after(&self, spent: &RunCost) -> Self {
         let left = |limit: Option<u64>, used: u64| limit.map(|limit| limit.saturating_sub(used));
         Self {
             tokens: left(self.tokens, spent.tokens),
@@ -203,7 +203,7 @@ impl Budget {
     }
 
     /// The exceeded limit as text; `None` if the budget is not used up.
-    pub fn exceeded_by(&self, spent: &Spent) -> Option<String> {
+    pub fn exceeded_by(&self, spent: &RunCost) -> Option<String> {
         let over = |limit: Option<u64>, used: u64| limit.filter(|limit| used >= *limit);
         if let Some(limit) = over(self.tokens, spent.tokens) {
             return Some(format!("{} of {limit} tokens are spent", spent.tokens));
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn a_budget_names_the_exceeded_limit() {
         let spent =
-            Spent { tokens: 900, microdollars: 1_250_000, work_ms: 61_000, ..Spent::default() };
+            RunCost { tokens: 900, microdollars: 1_250_000, work_ms: 61_000, ..RunCost::default() };
         let check = |budget: Budget, words: Option<&str>| {
             assert_eq!(budget.exceeded_by(&spent).as_deref(), words);
         };
@@ -286,11 +286,11 @@ mod tests {
             (1, 0, "$1.25 of $1.00 are spent, and 1 turn of unknown cost"),
             (1, 2, "$1.25 of $1.00 are spent, and 3 turns of unknown cost"),
         ] {
-            let spent = Spent {
+            let spent = RunCost {
                 microdollars: 1_250_000,
                 unknown_turns,
                 unpriced_turns,
-                ..Spent::default()
+                ..RunCost::default()
             };
             assert_eq!(budget.exceeded_by(&spent).as_deref(), Some(words));
         }

@@ -3,7 +3,7 @@
 //! request of a turn.
 
 mod header;
-mod meant;
+mod interpret;
 pub mod secret;
 
 use std::fmt::Write as _;
@@ -19,8 +19,8 @@ use crate::tool::Kind;
 use crate::tool::digest;
 
 pub(crate) use header::of as header;
-pub(crate) use meant::added;
-pub use meant::meant;
+pub(crate) use interpret::added;
+pub use interpret::meant;
 
 const REQUEST_BYTES_MAX: usize = 16 << 10;
 const BRIEF_BYTES_MAX: usize = 64 << 10;
@@ -51,12 +51,12 @@ pub struct Evidence<'a> {
     /// Project instructions, such as AGENTS.md.
     pub notes: Vec<(String, String)>,
     /// An earlier conversation of this turn that became too long.
-    pub earlier: Option<Earlier>,
+    pub earlier: Option<EarlierConversation>,
 }
 
 /// The facts that outlive a conversation.
 #[derive(Clone, Debug, Default)]
-pub struct Earlier {
+pub struct EarlierConversation {
     /// The changes of the turn so far.
     pub changes: String,
     /// The last test results.

@@ -14,18 +14,18 @@ pub mod mutants;
 pub mod parts;
 pub mod policy;
 pub mod range;
-mod tests_seen;
+mod test_evidence;
 pub mod view;
 
 use serde::{Deserialize, Serialize};
 
 use crate::phase::JudgedPhase;
-use crate::verdict::{Code, Decision, Made, Reason};
+use crate::verdict::{Code, Decision, ExperimentRecord, Reason};
 
 pub use merge::{Shard, merge};
-pub use mutants::{Hunk, Killed, Mutant};
+pub use mutants::{Hunk, Mutant, MutantResult};
 pub use policy::Policy;
-pub use tests_seen::{Without, is_asked_for, tests_seen, unseen};
+pub use test_evidence::{BaseResult, is_asked_for, tests_seen, unseen};
 
 /// The maximum number of reasons of one kind. The rest is counted.
 const REASONS_MAX: usize = 12;
@@ -40,9 +40,9 @@ pub struct Evidence {
     pub base: String,
     pub head: String,
     /// The verdicts of the judge on the parts of the range, in order.
-    pub steps: Vec<Judged>,
+    pub steps: Vec<StepVerdict>,
     /// New or changed tests.
-    pub tests: Vec<TestSeen>,
+    pub tests: Vec<TestEvidence>,
     /// Removed or replaced tests.
     pub removed: Vec<String>,
     /// Changed places in the code.
@@ -52,7 +52,7 @@ pub struct Evidence {
     pub commits: Vec<Pair>,
     pub policy: Policy,
     /// Exceptions that the policy allows.
-    pub exempted: Vec<Exempted>,
+    pub exempted: Vec<Exception>,
     /// What was not checked, and why.
     pub not_verified: Vec<String>,
     /// Why there is no result at all.
@@ -69,7 +69,7 @@ pub struct Evidence {
 /// A verdict on a part of the range.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Judged {
+pub struct StepVerdict {
     pub phase: JudgedPhase,
     /// A description of the judged part.
     pub what: String,
@@ -78,7 +78,7 @@ pub struct Judged {
     #[serde(default)]
     pub notes: Vec<String>,
     #[serde(default)]
-    pub experiments: Vec<Made>,
+    pub experiments: Vec<ExperimentRecord>,
 }
 
 /// Two commits that were judged as RED and GREEN.
@@ -87,13 +87,13 @@ pub struct Judged {
 pub struct Pair {
     pub test: String,
     pub code: String,
-    pub steps: Vec<Judged>,
+    pub steps: Vec<StepVerdict>,
 }
 
 /// A test that the range adds or changes, and its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TestSeen {
+pub struct TestEvidence {
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
@@ -101,14 +101,14 @@ pub struct TestSeen {
     pub line: Option<u32>,
     pub is_new: bool,
     /// With the code of the base.
-    pub without: Without,
+    pub without: BaseResult,
     /// With the code of the head.
     pub passes: bool,
     pub is_skipped: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Exempted {
+pub struct Exception {
     /// The problem that the policy exempts.
     pub what: String,
     /// The reason in the policy.
@@ -160,7 +160,7 @@ impl Class {
 /// The status of a changed place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum PlaceStatus {
     /// A test fails when the change is reverted, or when a mutant is inserted.
     Tested,
     /// No test fails.
@@ -170,7 +170,7 @@ pub enum Standing {
     Exempt,
 }
 
-impl Standing {
+impl PlaceStatus {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Tested => "tested",
@@ -191,7 +191,7 @@ pub struct Proof {
     pub reasons: Vec<Reason>,
     pub tests: Vec<TestProof>,
     pub code: Vec<HunkProof>,
-    pub exempted: Vec<Exempted>,
+    pub exempted: Vec<Exception>,
     pub not_verified: Vec<String>,
     pub evidence: Evidence,
 }
@@ -217,7 +217,7 @@ pub struct HunkProof {
     pub file: String,
     pub first: u32,
     pub last: u32,
-    pub standing: Standing,
+    pub standing: PlaceStatus,
     /// Some of the tests that detect it.
     pub tests: Vec<String>,
     pub killed: usize,
@@ -229,9 +229,9 @@ impl Proof {
     pub fn kill_rate(&self) -> (usize, usize) {
         let counted = self.evidence.mutants.iter().filter(|mutant| mutant.hunk.is_some());
         counted.fold((0, 0), |(killed, tried), mutant| match mutant.killed {
-            Killed::By(_) => (killed + 1, tried + 1),
-            Killed::ByNone => (killed, tried + 1),
-            Killed::NotTried | Killed::DoesNotBuild => (killed, tried),
+            MutantResult::By(_) => (killed + 1, tried + 1),
+            MutantResult::ByNone => (killed, tried + 1),
+            MutantResult::NotTried | MutantResult::DoesNotBuild => (killed, tried),
         })
     }
 
@@ -338,35 +338,36 @@ fn bounded(reasons: Vec<Reason>) -> Vec<Reason> {
     kept
 }
 
-fn test_proof(test: &TestSeen, mutants: &[Mutant]) -> TestProof {
-    let killed =
-        |mutant: &&Mutant| matches!(&mutant.killed, Killed::By(tests) if tests.contains(&test.id));
+fn test_proof(test: &TestEvidence, mutants: &[Mutant]) -> TestProof {
+    let killed = |mutant: &&Mutant| matches!(&mutant.killed, MutantResult::By(tests) if tests.contains(&test.id));
     let kills: Vec<&Mutant> = mutants.iter().filter(killed).collect();
     let was_tried = mutants.iter().any(|mutant| mutant.was_tried_with(&test.id));
     let first = kills.first().map_or(String::new(), |mutant| mutant.what.clone());
     let (class, why) = match (&test.without, kills.is_empty()) {
         _ if test.is_skipped => (Class::Skipped, "is skipped, so it checks nothing".to_owned()),
         _ if !test.passes => (Class::Fails, "does not pass with the change".to_owned()),
-        (Without::Fails { message, .. }, is_idle)
+        (BaseResult::Fails { message, .. }, is_idle)
             if test.without.is_asserted() || !is_idle || !was_tried =>
         {
             (Class::Proven, format!("without the change: {message}"))
         }
-        (Without::Missing { message }, false) => {
+        (BaseResult::Missing { message }, false) => {
             (Class::ProvenByMutant, format!("without the change: {message}; it detects: {first}"))
         }
-        (Without::Passes, false) => {
+        (BaseResult::Passes, false) => {
             (Class::Characterises, format!("passes without the change; it detects: {first}"))
         }
-        (Without::Missing { message } | Without::Fails { message, .. }, true) if was_tried => {
+        (BaseResult::Missing { message } | BaseResult::Fails { message, .. }, true)
+            if was_tried =>
+        {
             let why = format!("without the change: {message}; with the change, it kills no mutant");
             (Class::DoesNotDiscriminate, why)
         }
-        (Without::Passes, true) if was_tried => (
+        (BaseResult::Passes, true) if was_tried => (
             Class::DoesNotDiscriminate,
             "passes without the change, and kills no mutant".to_owned(),
         ),
-        (Without::Missing { .. } | Without::Passes | Without::Fails { .. }, _) => {
+        (BaseResult::Missing { .. } | BaseResult::Passes | BaseResult::Fails { .. }, _) => {
             (Class::NotTried, "no mutant could be tried that the test should detect".to_owned())
         }
     };
@@ -379,22 +380,22 @@ fn hunk_proof(at: usize, hunk: &Hunk, evidence: &Evidence) -> HunkProof {
     let (mut tests, mut killed, mut survived) = (Vec::new(), 0, 0);
     for mutant in of_hunk {
         match &mutant.killed {
-            Killed::By(by) => {
+            MutantResult::By(by) => {
                 killed += 1;
                 tests.extend(
                     by.iter().filter(|test| !tests.contains(*test)).cloned().collect::<Vec<_>>(),
                 );
             }
-            Killed::ByNone => survived += 1,
-            Killed::NotTried | Killed::DoesNotBuild => {}
+            MutantResult::ByNone => survived += 1,
+            MutantResult::NotTried | MutantResult::DoesNotBuild => {}
         }
     }
     tests.truncate(NAMED_MAX);
     let standing = match (killed, survived) {
-        _ if evidence.policy.is_untested(&hunk.file) => Standing::Exempt,
-        (0, 0) => Standing::NotTried,
-        (0, _) => Standing::NoTest,
-        _ => Standing::Tested,
+        _ if evidence.policy.is_untested(&hunk.file) => PlaceStatus::Exempt,
+        (0, 0) => PlaceStatus::NotTried,
+        (0, _) => PlaceStatus::NoTest,
+        _ => PlaceStatus::Tested,
     };
     HunkProof {
         file: hunk.file.clone(),
@@ -408,7 +409,7 @@ fn hunk_proof(at: usize, hunk: &Hunk, evidence: &Evidence) -> HunkProof {
 }
 
 /// Tests whose class the policy does not accept.
-fn classes(policy: &Policy, tests: &[TestProof], exempted: &mut Vec<Exempted>) -> Vec<Reason> {
+fn classes(policy: &Policy, tests: &[TestProof], exempted: &mut Vec<Exception>) -> Vec<Reason> {
     let mut reasons = Vec::new();
     for test in tests.iter().filter(|test| !policy.allows(test.class)) {
         let code = match test.class {
@@ -423,7 +424,7 @@ fn classes(policy: &Policy, tests: &[TestProof], exempted: &mut Vec<Exempted>) -
         let sentence = format!("{}: {}", test.id, test.why);
         match policy.exemption(test.file.as_deref(), Some(&test.id)) {
             Some(exemption) => {
-                exempted.push(Exempted { what: sentence, reason: exemption.reason.clone() });
+                exempted.push(Exception { what: sentence, reason: exemption.reason.clone() });
             }
             None => {
                 reasons.push(
@@ -440,7 +441,7 @@ fn classes(policy: &Policy, tests: &[TestProof], exempted: &mut Vec<Exempted>) -
 /// Changed code that no test detects, if the policy requires tests for every place.
 fn untested(policy: &Policy, code: &[HunkProof]) -> Vec<Reason> {
     let missing =
-        code.iter().filter(|hunk| policy.every_place && hunk.standing == Standing::NoTest);
+        code.iter().filter(|hunk| policy.every_place && hunk.standing == PlaceStatus::NoTest);
     let tell = |hunk: &HunkProof| {
         let sentence = format!("no test kills a mutant in {}", place(hunk));
         Reason::new(Code::VerifyNoTest, sentence).place(Some(&hunk.file), Some(hunk.first))
@@ -460,9 +461,9 @@ fn kills(evidence: &Evidence) -> Option<Reason> {
     let counted = evidence.mutants.iter().filter(|mutant| mutant.hunk.is_some());
     let tried = counted
         .clone()
-        .filter(|mutant| matches!(mutant.killed, Killed::By(_) | Killed::ByNone))
+        .filter(|mutant| matches!(mutant.killed, MutantResult::By(_) | MutantResult::ByNone))
         .count();
-    let killed = counted.filter(|mutant| matches!(mutant.killed, Killed::By(_))).count();
+    let killed = counted.filter(|mutant| matches!(mutant.killed, MutantResult::By(_))).count();
     let percent = (killed * 100).checked_div(tried)?;
     let asked = usize::from(evidence.policy.min_kill);
     let sentence = format!(
@@ -492,11 +493,11 @@ fn not_reached(evidence: &Evidence) -> Vec<String> {
 /// Observations that prove nothing.
 fn left_out(tests: &[TestProof], code: &[HunkProof]) -> Vec<String> {
     let mut told = Vec::new();
-    let untried = code.iter().filter(|hunk| hunk.standing == Standing::NotTried);
+    let untried = code.iter().filter(|hunk| hunk.standing == PlaceStatus::NotTried);
     told.extend(untried.map(|hunk| format!("{}: no mutant could be tried", place(hunk))));
-    let unnoticed = code.iter().filter(|hunk| hunk.standing == Standing::NoTest);
+    let unnoticed = code.iter().filter(|hunk| hunk.standing == PlaceStatus::NoTest);
     told.extend(unnoticed.map(|hunk| format!("{}: no test kills a mutant", place(hunk))));
-    let exempt = code.iter().filter(|hunk| hunk.standing == Standing::Exempt);
+    let exempt = code.iter().filter(|hunk| hunk.standing == PlaceStatus::Exempt);
     told.extend(exempt.map(|hunk| format!("{}: exempt by the policy", place(hunk))));
     let untried = tests.iter().filter(|test| test.class == Class::NotTried);
     told.extend(untried.map(|test| format!("{}: {}", test.id, test.why)));

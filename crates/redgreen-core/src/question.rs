@@ -5,8 +5,8 @@
 mod convention;
 mod example;
 mod repair;
-mod way;
-mod words;
+mod strategy;
+mod wording;
 
 use serde_json::Value;
 
@@ -17,9 +17,9 @@ use crate::phase::Role;
 use crate::syntax::Language;
 use crate::test_list::{self, TestList};
 use example::Example;
-use way::Way;
+use strategy::Strategy;
 
-pub use way::ASKS_MAX;
+pub use strategy::ASKS_MAX;
 
 /// The data for a question.
 pub struct Scene<'a> {
@@ -39,7 +39,7 @@ pub struct Scene<'a> {
 /// One small question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    way: Way,
+    way: Strategy,
     /// Examples whose results the model has to compute again.
     doubted: Vec<Example>,
     pub system: String,
@@ -54,13 +54,13 @@ pub struct Question {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Move {
     /// The turn is decided, by redgreen or by an answer.
-    Decided(Decided),
+    Decided(TurnResult),
     Ask(Box<Question>),
 }
 
 /// The result of a turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Decided {
+pub struct TurnResult {
     pub files: Vec<Block>,
     /// The answer that counts as the agent's.
     pub answer: String,
@@ -79,19 +79,19 @@ pub fn next(scene: &Scene<'_>, asked: u32) -> Move {
     match scene.assignment.role {
         Role::TestList => plan(scene, tries),
         Role::Test => test(scene, tries),
-        Role::Implementing => ask(scene, way::implementing(tries)),
-        Role::Refactor => Move::Decided(Decided {
+        Role::Implementing => ask(scene, strategy::implementing(tries)),
+        Role::Refactor => Move::Decided(TurnResult {
             answer: "nothing to improve".to_owned(),
             remarks: vec![
                 "not asked: REFACTOR is left out with small models, the green code stays"
                     .to_owned(),
             ],
-            ..Decided::default()
+            ..TurnResult::default()
         }),
-        Role::Diagnosis => Move::Decided(Decided {
-            answer: words::failing(scene),
+        Role::Diagnosis => Move::Decided(TurnResult {
+            answer: wording::failing(scene),
             remarks: vec!["not asked: the failing lines are the diagnosis".to_owned()],
-            ..Decided::default()
+            ..TurnResult::default()
         }),
     }
 }
@@ -102,11 +102,11 @@ pub fn next(scene: &Scene<'_>, asked: u32) -> Move {
 /// only if the model gives the same result twice, the second time without seeing the first.
 pub fn settle(scene: &Scene<'_>, question: &Question, answer: &str) -> Result<Move, String> {
     let decided = match question.way {
-        Way::Examples { .. } => {
+        Strategy::Examples { .. } => {
             let doubted = example::read(scene, answer)?;
-            return Ok(Move::Ask(Box::new(words::once_more(scene, doubted))));
+            return Ok(Move::Ask(Box::new(wording::once_more(scene, doubted))));
         }
-        Way::OnceMore => {
+        Strategy::OnceMore => {
             let doubted = question.doubted.len();
             let agreed = example::agreed(scene, &question.doubted, answer)?;
             let remark =
@@ -120,9 +120,9 @@ pub fn settle(scene: &Scene<'_>, question: &Question, answer: &str) -> Result<Mo
             decided.remarks.push(remark);
             Ok(decided)
         }
-        Way::Behaviours { .. } => listed(scene, &example::sentences(answer)?),
-        Way::TestCode { .. } => repair::test(scene, answer),
-        Way::Code { .. } => repair::code(scene, answer),
+        Strategy::Behaviours { .. } => listed(scene, &example::sentences(answer)?),
+        Strategy::TestCode { .. } => repair::test(scene, answer),
+        Strategy::Code { .. } => repair::code(scene, answer),
     }?;
     let unchanged = |file: &Block| {
         (scene.look)(&file.path).is_some_and(|now| now.trim_end() == file.content.trim_end())
@@ -133,8 +133,8 @@ pub fn settle(scene: &Scene<'_>, question: &Question, answer: &str) -> Result<Mo
     Ok(Move::Decided(decided))
 }
 
-fn ask(scene: &Scene<'_>, way: Way) -> Move {
-    Move::Ask(Box::new(words::question(scene, way)))
+fn ask(scene: &Scene<'_>, way: Strategy) -> Move {
+    Move::Ask(Box::new(wording::question(scene, way)))
 }
 
 /// Chooses the next open box, else plans from the request's own examples, else asks.
@@ -142,15 +142,19 @@ fn plan(scene: &Scene<'_>, tries: u32) -> Move {
     let list = TestList::parse(&(scene.look)(test_list::FILE).unwrap_or_default());
     if let Some(next) = list.pending().into_iter().next() {
         let remarks = vec![format!("not asked: the next open box is {next:?}")];
-        return Move::Decided(Decided {
+        return Move::Decided(TurnResult {
             answer: choice(Some(&scene.case(&next))),
             remarks,
-            ..Decided::default()
+            ..TurnResult::default()
         });
     }
     if !list.items.is_empty() {
         let remarks = vec!["not asked: every box is ticked".to_owned()];
-        return Move::Decided(Decided { answer: choice(None), remarks, ..Decided::default() });
+        return Move::Decided(TurnResult {
+            answer: choice(None),
+            remarks,
+            ..TurnResult::default()
+        });
     }
     let examples = example::written(&scene.assignment.request);
     match planned(scene, examples) {
@@ -158,12 +162,12 @@ fn plan(scene: &Scene<'_>, tries: u32) -> Move {
             decided.remarks.push("not asked: the request has examples of its own".to_owned());
             Move::Decided(decided)
         }
-        Ok(_) | Err(_) => ask(scene, way::planning(tries)),
+        Ok(_) | Err(_) => ask(scene, strategy::planning(tries)),
     }
 }
 
 /// One box per function, with its examples.
-fn planned(scene: &Scene<'_>, examples: Vec<Example>) -> Result<Decided, String> {
+fn planned(scene: &Scene<'_>, examples: Vec<Example>) -> Result<TurnResult, String> {
     let mut boxes: Vec<(String, Vec<String>)> = Vec::new();
     for example in examples {
         let words = example.words();
@@ -178,11 +182,15 @@ fn planned(scene: &Scene<'_>, examples: Vec<Example>) -> Result<Decided, String>
 }
 
 /// The list with these boxes; chooses the first.
-fn listed(scene: &Scene<'_>, boxes: &[String]) -> Result<Decided, String> {
+fn listed(scene: &Scene<'_>, boxes: &[String]) -> Result<TurnResult, String> {
     let first = boxes.first().ok_or("the answer holds no behaviour that can be tested")?;
     let content = boxes.iter().map(|behaviour| format!("- [ ] {behaviour}\n")).collect();
     let list = Block { path: test_list::FILE.to_owned(), content };
-    Ok(Decided { files: vec![list], answer: choice(Some(&scene.case(first))), remarks: Vec::new() })
+    Ok(TurnResult {
+        files: vec![list],
+        answer: choice(Some(&scene.case(first))),
+        remarks: Vec::new(),
+    })
 }
 
 /// Writes the test if the box has examples; otherwise asks for it.
@@ -194,17 +202,17 @@ fn test(scene: &Scene<'_>, tries: u32) -> Move {
             decided.remarks.push("not asked: the test holds the examples of the box".to_owned());
             Move::Decided(decided)
         }
-        Ok(_) | Err(_) => ask(scene, way::testing(tries)),
+        Ok(_) | Err(_) => ask(scene, strategy::testing(tries)),
     }
 }
 
-fn tested(scene: &Scene<'_>, examples: &[Example]) -> Result<Decided, String> {
+fn tested(scene: &Scene<'_>, examples: &[Example]) -> Result<TurnResult, String> {
     let test = scene.assignment.current.as_ref().ok_or("no behaviour is chosen")?;
     let now = (scene.look)(&test.test_file);
     let content = example::test(scene, test, examples, now.as_deref())
         .ok_or("no example can be made a test")?;
     let file = Block { path: test.test_file.clone(), content };
-    Ok(Decided { files: vec![file], ..Decided::default() })
+    Ok(TurnResult { files: vec![file], ..TurnResult::default() })
 }
 
 /// The answer format of a planner.

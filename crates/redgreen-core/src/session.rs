@@ -48,7 +48,7 @@ pub struct Session {
     pub blocks: Blocks,
     /// The verdict on the files at that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last: Option<Ruled>,
+    pub last: Option<VerdictSummary>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dispute: Option<Dispute>,
 }
@@ -91,7 +91,7 @@ pub struct Blocks {
 /// A short form of a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Ruled {
+pub struct VerdictSummary {
     pub phase: JudgedPhase,
     pub decision: Decision,
     pub codes: Vec<String>,
@@ -110,7 +110,7 @@ pub struct Dispute {
 
 /// The parts of a candidate that decide its phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Touched {
+pub struct CandidateParts {
     /// There are new test items.
     pub adds_tests: bool,
     /// Test items, their helpers or their data differ.
@@ -173,7 +173,7 @@ impl Session {
     }
 
     /// Applies a verdict on a tree. Only an accepted verdict advances the session.
-    pub fn apply(&mut self, ruled: Ruled, targets: &[String], at: i64) {
+    pub fn apply(&mut self, ruled: VerdictSummary, targets: &[String], at: i64) {
         if ruled.decision == Decision::Accepted {
             let step = Step {
                 phase: ruled.phase,
@@ -232,12 +232,12 @@ impl Session {
     }
 
     /// The standing of the files.
-    pub fn standing(&self, tree: &Oid) -> Standing {
+    pub fn standing(&self, tree: &Oid) -> CheckoutStatus {
         match (&self.dispute, &self.stage) {
-            (Some(_), _) => Standing::Disputed,
-            (None, _) if *tree != self.accepted => Standing::Unproven,
-            (None, Stage::Green { .. }) => Standing::Owed,
-            (None, Stage::Open) => Standing::Proven,
+            (Some(_), _) => CheckoutStatus::Disputed,
+            (None, _) if *tree != self.accepted => CheckoutStatus::Unproven,
+            (None, Stage::Green { .. }) => CheckoutStatus::Owed,
+            (None, Stage::Open) => CheckoutStatus::Proven,
         }
     }
 
@@ -277,7 +277,7 @@ impl Session {
 /// The standing of a checkout's files in the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum CheckoutStatus {
     /// As accepted, and no test has to be made to pass.
     Proven,
     /// As accepted; the tests of RED still fail.
@@ -288,8 +288,8 @@ pub enum Standing {
 }
 
 /// The phase a candidate is judged as. Its changes decide, not what someone calls it.
-pub fn claim(stage: &Stage, touched: Touched) -> JudgedPhase {
-    let Touched { adds_tests, changes_tests, code } = touched;
+pub fn claim(stage: &Stage, touched: CandidateParts) -> JudgedPhase {
+    let CandidateParts { adds_tests, changes_tests, code } = touched;
     match stage {
         Stage::Green { .. } => JudgedPhase::Green,
         // Code that comes with new tests was written before its test was accepted; judging it as
@@ -301,7 +301,11 @@ pub fn claim(stage: &Stage, touched: Touched) -> JudgedPhase {
 
 /// Another phase to judge a refused candidate as. Tests that only add coverage, or are rephrased,
 /// are a refactoring. Code that fixes a test that failed before the session is a GREEN.
-pub fn otherwise(phase: JudgedPhase, touched: Touched, codes: &[Code]) -> Option<JudgedPhase> {
+pub fn otherwise(
+    phase: JudgedPhase,
+    touched: CandidateParts,
+    codes: &[Code],
+) -> Option<JudgedPhase> {
     let only = |known: &[Code]| !codes.is_empty() && codes.iter().all(|code| known.contains(code));
     match phase {
         JudgedPhase::Red => (!touched.code && only(&[Code::RedPasses, Code::RedNoTests]))

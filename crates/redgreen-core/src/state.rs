@@ -1,7 +1,7 @@
 //! The state of a run: a fold over its events. `apply` is the only way to change it; `step::next`
 //! decides what to do.
 
-mod books;
+mod cost;
 mod recovery;
 pub mod review;
 mod several;
@@ -11,18 +11,20 @@ mod work;
 
 use std::collections::BTreeMap;
 
-use crate::agent::Trouble;
+use crate::agent::AttemptFailure;
 use crate::brief::TestCase;
 use crate::contest;
-use crate::event::{Decision as Choice, Event, Kept, Manner, Mark, Outcome, Run};
+use crate::event::{Decision as Choice, Event, Mark, Outcome, Run, RunMode, StoredReport};
 use crate::handoff::Handoff;
 use crate::names::{Label, Oid, SessionId};
 use crate::phase::{Phase, Role};
-use crate::policy::Spent;
-use crate::verdict::{Code, Standing, Verdict};
-use crate::withheld::Withheld;
+use crate::policy::RunCost;
+use crate::verdict::{Code, TestProgress, Verdict};
+use crate::withheld::WithheldTests;
 
-pub use situation::{Acceptance, Attempt, Best, Covering, Ending, Reverting, Situation, Stage};
+pub use situation::{
+    Acceptance, Attempt, BestAttempt, CoverageStep, Ending, Reverting, Situation, Stage,
+};
 pub use steering::{REJECTED, Steering};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +32,7 @@ pub struct State {
     pub run: Run,
     pub progress: Progress,
     pub situation: Situation,
-    pub spent: Spent,
+    pub spent: RunCost,
     /// Completed turns, by role.
     pub turns: BTreeMap<Role, u32>,
     /// The last conversation of each role, for agents that remember them.
@@ -63,7 +65,7 @@ pub struct Progress {
     /// The last accepted commit.
     pub head: Mark,
     /// The report to compare with.
-    pub accepted: Option<Kept>,
+    pub accepted: Option<StoredReport>,
     pub current: Option<TestCase>,
     /// The failing tests of RED, until they pass.
     pub targets: Vec<String>,
@@ -79,7 +81,7 @@ pub struct Progress {
     /// The number of turns of each accepted GREEN.
     pub iterations: Vec<u32>,
     /// Tests of the accepted RED that the implementer does not see.
-    pub withheld: Option<Withheld>,
+    pub withheld: Option<WithheldTests>,
     /// The number of withheld tests that accepted GREENs passed.
     pub joined: u64,
     /// The result of each refactoring.
@@ -137,26 +139,26 @@ pub struct NextTry {
 /// An event that is not possible in the run's situation: the journal is damaged, or another program
 /// wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Illegal {
+pub struct InvalidEvent {
     pub event: &'static str,
     pub situation: &'static str,
 }
 
 impl State {
     /// The state after a run's first event.
-    pub fn begin(event: &Event) -> Result<Self, Illegal> {
+    pub fn begin(event: &Event) -> Result<Self, InvalidEvent> {
         if let Event::Started { run } = event {
             return Ok(Self::started(run));
         }
         if let Event::Adopted { run, head, handoff } = event {
             return Ok(Self::adopted(run, head, handoff));
         }
-        Err(Illegal { event: event.name(), situation: "not begun" })
+        Err(InvalidEvent { event: event.name(), situation: "not begun" })
     }
 
     /// The state after `event`, which was recorded at `at` (seconds since 1970).
-    pub fn apply(mut self, event: &Event, at: i64) -> Result<Self, Illegal> {
-        let illegal = Illegal { event: event.name(), situation: self.situation.name() };
+    pub fn apply(mut self, event: &Event, at: i64) -> Result<Self, InvalidEvent> {
+        let illegal = InvalidEvent { event: event.name(), situation: self.situation.name() };
         self.count(event);
         match event {
             Event::Prepared { worktree, .. } if self.left.is_none() && self.needs_worktree() => {
@@ -293,7 +295,7 @@ impl State {
                 handoff: None,
             },
             situation,
-            spent: Spent::default(),
+            spent: RunCost::default(),
             turns: BTreeMap::new(),
             sessions: BTreeMap::new(),
             agents: BTreeMap::new(),
@@ -411,7 +413,7 @@ impl State {
         Some(())
     }
 
-    fn decide(&mut self, decision: Choice, manner: Manner) -> Option<()> {
+    fn decide(&mut self, decision: Choice, manner: RunMode) -> Option<()> {
         self.situation = match (decision, &self.situation) {
             (Choice::Approve, Situation::Waiting { .. }) => Situation::Merging { manner },
             (Choice::Abort, Situation::Ended(_) | Situation::Merging { .. })
@@ -442,8 +444,10 @@ impl State {
         let mut attempt = Attempt { tree: head.tree.clone(), ..Attempt::default() };
         if phase == Phase::Green {
             let kept = self.progress.accepted.as_ref().map_or(0, |report| report.counts.passed);
-            attempt.best =
-                Some(Best { tree: head.tree.clone(), standing: Standing { kept, reached: 0 } });
+            attempt.best = Some(BestAttempt {
+                tree: head.tree.clone(),
+                standing: TestProgress { kept, reached: 0 },
+            });
         }
         Situation::Working { phase, attempt, stage: Stage::Asking }
     }
@@ -479,7 +483,7 @@ impl State {
                     let message = report.summary.clone();
                     Situation::Unmeasurable {
                         then,
-                        trouble: Trouble { kind: "baseline".to_owned(), message },
+                        trouble: AttemptFailure { kind: "baseline".to_owned(), message },
                     }
                 }
             }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::test_list::{self, Known, TestList};
+use crate::test_list::{self, EngineItems, TestList};
 use crate::text;
 
 /// Maximum length of a message. Longer text belongs in a project file.
@@ -49,7 +49,7 @@ struct MessageV1 {
 
 /// The reason why a message cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unusable {
+pub enum MessageError {
     Empty,
     TooLong {
         bytes: usize,
@@ -72,10 +72,10 @@ pub struct Plan {
 }
 
 impl Message {
-    pub fn parse(bytes: &[u8]) -> Result<Self, Unusable> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, MessageError> {
         match serde_json::from_slice::<MessageV1>(bytes) {
             Ok(read) if read.version == VERSION => Ok(read.message),
-            Ok(_) | Err(_) => Err(Unusable::Unreadable),
+            Ok(_) | Err(_) => Err(MessageError::Unreadable),
         }
     }
 
@@ -86,30 +86,30 @@ impl Message {
 }
 
 /// The user's text, sanitized for display and sending.
-pub fn words(text: &str) -> Result<String, Unusable> {
+pub fn words(text: &str) -> Result<String, MessageError> {
     let text = text::visible(text.trim());
     if text.is_empty() {
-        return Err(Unusable::Empty);
+        return Err(MessageError::Empty);
     }
     if text.len() > MESSAGE_BYTES_MAX {
-        return Err(Unusable::TooLong { bytes: text.len(), most: MESSAGE_BYTES_MAX });
+        return Err(MessageError::TooLong { bytes: text.len(), most: MESSAGE_BYTES_MAX });
     }
     Ok(text.into_owned())
 }
 
 /// The list that a user edited, with the engine's ticks. Keeps items that planning added since the
 /// user opened it.
-pub fn plan(edited: &str, before: &[String], known: Known<'_>) -> Result<Plan, Unusable> {
+pub fn plan(edited: &str, before: &[String], known: EngineItems<'_>) -> Result<Plan, MessageError> {
     let edited = text::visible(edited);
     if edited.len() > PLAN_BYTES_MAX {
-        return Err(Unusable::TooLong { bytes: edited.len(), most: PLAN_BYTES_MAX });
+        return Err(MessageError::TooLong { bytes: edited.len(), most: PLAN_BYTES_MAX });
     }
     let owned = test_list::own(Some(&edited), known);
     for undone in owned.undone {
         match undone {
-            test_list::Undone::Ticked(item) => return Err(Unusable::Ticked(item)),
+            test_list::Correction::Ticked(item) => return Err(MessageError::Ticked(item)),
             // Completed items stay in the list, with their tick.
-            test_list::Undone::Hidden(_) | test_list::Undone::Deleted => {}
+            test_list::Correction::Hidden(_) | test_list::Correction::Deleted => {}
         }
     }
     let pending = TestList::parse(&owned.text).pending();
@@ -118,19 +118,23 @@ pub fn plan(edited: &str, before: &[String], known: Known<'_>) -> Result<Plan, U
     let list = with_open(owned.text, &added);
     let pending = TestList::parse(&list).pending();
     if pending.is_empty() && known.completed.is_empty() {
-        return Err(Unusable::NoItems);
+        return Err(MessageError::NoItems);
     }
     if pending.len() > ITEMS_MAX {
-        return Err(Unusable::TooManyItems(pending.len()));
+        return Err(MessageError::TooManyItems(pending.len()));
     }
     if let Some(long) = pending.iter().find(|item| item.chars().count() > ITEM_CHARS_MAX) {
-        return Err(Unusable::LongItem(long.chars().take(40).collect()));
+        return Err(MessageError::LongItem(long.chars().take(40).collect()));
     }
     Ok(Plan { text: list, pending })
 }
 
 /// Adds an open item to the list.
-pub fn with_item(list: Option<&str>, item: &str, known: Known<'_>) -> Result<String, Unusable> {
+pub fn with_item(
+    list: Option<&str>,
+    item: &str,
+    known: EngineItems<'_>,
+) -> Result<String, MessageError> {
     let item = words(item)?;
     let item = item.split_whitespace().collect::<Vec<_>>().join(" ");
     Ok(with_open(test_list::own(list, known).text, &[item]))
@@ -164,28 +168,28 @@ pub fn told_now(messages: &[String]) -> Option<String> {
     shown(messages).map(|messages| format!("{USER_SAYS_NOW}\n{messages}"))
 }
 
-impl fmt::Display for Unusable {
+impl fmt::Display for MessageError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unusable::Empty => write!(out, "the message is empty"),
-            Unusable::TooLong { bytes, most } => {
+            MessageError::Empty => write!(out, "the message is empty"),
+            MessageError::TooLong { bytes, most } => {
                 write!(out, "it has {bytes} bytes; the limit is {most}")
             }
-            Unusable::NoItems => {
+            MessageError::NoItems => {
                 write!(out, "the list has no items; write one line `- [ ] <behaviour>` for each")
             }
-            Unusable::TooManyItems(items) => {
+            MessageError::TooManyItems(items) => {
                 write!(out, "the list has {items} open items; the limit is {ITEMS_MAX}")
             }
-            Unusable::LongItem(start) => {
+            MessageError::LongItem(start) => {
                 write!(out, "the item {start:?}… is longer than {ITEM_CHARS_MAX} characters")
             }
-            Unusable::Ticked(item) => write!(
+            MessageError::Ticked(item) => write!(
                 out,
                 "{item:?} is ticked, but no accepted cycle of this run implemented it; to drop it, \
                  delete its line"
             ),
-            Unusable::Unreadable => write!(out, "it is not a redgreen message"),
+            MessageError::Unreadable => write!(out, "it is not a redgreen message"),
         }
     }
 }

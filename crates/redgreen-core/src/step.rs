@@ -1,13 +1,13 @@
 //! The next step, as a function of the state. The engine performs the step and records the result.
 
-use crate::agent::{Assignment, Strategy, Trouble};
+use crate::agent::{Assignment, AttemptFailure, Strategy};
 use crate::attempts::{self, Choice};
 use crate::brief::{Kind, headline};
-use crate::event::{Commits, Event, Manner, Mark, Outcome};
+use crate::event::{Commits, Event, Mark, Outcome, RunMode};
 use crate::handoff::{Handoff, Ruling, RunFacts, TestResult, VERSION};
 use crate::names::Oid;
 use crate::phase::{Phase, Role};
-use crate::policy::Spent;
+use crate::policy::RunCost;
 use crate::state::review::{Review, Reviewing};
 use crate::state::{Acceptance, Attempt, Ending, Reverting, Situation, Stage, State};
 use crate::text;
@@ -83,7 +83,7 @@ pub enum Step {
     },
     Merge {
         message: String,
-        manner: Manner,
+        manner: RunMode,
     },
     Discard,
     /// Remove the worktree and stop.
@@ -221,7 +221,7 @@ fn work(state: &State, phase: Phase, attempt: &Attempt, stage: &Stage) -> Step {
 }
 
 fn review_step(review: &Review) -> Step {
-    let undecided = |trouble: &Trouble| {
+    let undecided = |trouble: &AttemptFailure| {
         leave(Outcome::Undecided { phase: review.before.phase(), trouble: trouble.clone() })
     };
     match &review.stage {
@@ -244,7 +244,7 @@ fn leave(outcome: Outcome) -> Step {
 
 /// A planner that ends the run before any cycle was accepted has developed nothing, whatever its
 /// list says.
-fn halted(state: &State, phase: Phase, trouble: &Trouble) -> Outcome {
+fn halted(state: &State, phase: Phase, trouble: &AttemptFailure) -> Outcome {
     let ended =
         [Code::PlanUnfinished, Code::PlanNoList].iter().any(|code| code.as_str() == trouble.kind);
     let trouble = trouble.clone();
@@ -310,11 +310,13 @@ fn several(state: &State, phase: Phase, attempt: &Attempt) -> Step {
             let Step::Ask { assignment, time_ms } = asked else { return asked };
             Step::Attempt { assignment, time_ms, numbers, jobs: policy.attempts.jobs }
         }
-        Some(attempts::Next::Compare { numbers }) => {
+        Some(attempts::AttemptStep::Compare { numbers }) => {
             Step::Compare { numbers, timeout_ms: policy.suite_timeout_ms(phase) }
         }
-        Some(attempts::Next::Choose(choice)) => Step::Choose { choice },
-        Some(attempts::Next::Tie { trouble }) => leave(Outcome::Undecided { phase, trouble }),
+        Some(attempts::AttemptStep::Choose(choice)) => Step::Choose { choice },
+        Some(attempts::AttemptStep::Tie { trouble }) => {
+            leave(Outcome::Undecided { phase, trouble })
+        }
     }
 }
 
@@ -443,7 +445,7 @@ fn handoff(
         agents: state.agents.clone(),
         user_messages: state.steering.messages.clone(),
         attempts: acceptance.and(attempt.selection.as_ref()).map(|all| Box::new(all.settled())),
-        spent: Some(state.spent.clone()).filter(|spent| *spent != Spent::default()),
+        spent: Some(state.spent.clone()).filter(|spent| *spent != RunCost::default()),
     }
 }
 

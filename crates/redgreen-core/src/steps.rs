@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use crate::agent::{Cost, Turn};
 use crate::attempts::{Candidate, Comparison, Selection};
-use crate::event::{Event, Kept, Outcome, Run};
+use crate::event::{Event, Outcome, Run, StoredReport};
 use crate::handoff::Handoff;
 use crate::names::{Oid, SalvageName};
 use crate::phase::{Phase, Role};
-use crate::policy::Spent;
+use crate::policy::RunCost;
 use crate::verdict::{Decision, Verdict};
 
 /// One attempt of a phase: its turns, and the verdict.
@@ -29,7 +29,7 @@ pub struct Step {
     pub messages: Vec<String>,
     pub turns: Vec<Work>,
     pub verdict: Verdict,
-    pub report: Option<Kept>,
+    pub report: Option<StoredReport>,
     pub took_ms: u64,
     pub findings: Vec<String>,
     /// The commit or tree at its start, and the tree that was committed, or judged and not
@@ -77,7 +77,7 @@ pub struct Steps {
     /// Why it stopped, if it did.
     pub left: Option<Outcome>,
     pub is_over: bool,
-    pub spent: Spent,
+    pub spent: RunCost,
     pub started: i64,
     pub ended: i64,
     /// All messages of the user.
@@ -361,7 +361,7 @@ impl Steps {
         at: i64,
         phase: Phase,
         verdict: &Verdict,
-        report: Option<&Kept>,
+        report: Option<&StoredReport>,
         took_ms: u64,
         withheld: u64,
     ) {

@@ -15,7 +15,7 @@ const CONTENT_MAX: usize = 40;
 
 /// The stored observations of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct RunResults {
     /// From the last cycle that has one.
     pub red: Option<Red>,
     pub green: Option<Green>,
@@ -28,7 +28,7 @@ pub struct Seen {
     pub cycle_folder: String,
 }
 
-impl Seen {
+impl RunResults {
     fn coverage_line(&self, brief: &Brief) -> String {
         let actual = self
             .green
@@ -70,11 +70,11 @@ fn withheld(tests: u64) -> String {
 }
 
 /// The summary of a run as markdown. Foreign text stays on its line.
-pub fn markdown(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
+pub fn markdown(state: &State, outcome: Option<&Outcome>, seen: &RunResults) -> String {
     visible(&told(state, outcome, seen)).into_owned()
 }
 
-fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
+fn told(state: &State, outcome: Option<&Outcome>, seen: &RunResults) -> String {
     let brief = &state.run.brief;
     let title = brief.request.lines().next().unwrap_or_default();
     let name = if brief.id.is_empty() { state.run.id.as_str() } else { brief.id.as_str() };
@@ -171,7 +171,7 @@ fn told(state: &State, outcome: Option<&Outcome>, seen: &Seen) -> String {
 }
 
 /// New code other than tests, with the name in the specification, or in the code.
-fn content(brief: &Brief, seen: &Seen) -> Vec<(String, String)> {
+fn content(brief: &Brief, seen: &RunResults) -> Vec<(String, String)> {
     let component = |name: &str| brief.components.iter().find(|component| component.name == name);
     let described = |(name, words): &(String, String)| {
         let known = component(name.trim_end_matches("()"))
@@ -206,7 +206,7 @@ fn given_up(state: &State) -> Option<String> {
 }
 
 /// The block that ends the output: complete, blocked or failed.
-pub fn closing(state: &State, outcome: &Outcome, seen: &Seen) -> String {
+pub fn closing(state: &State, outcome: &Outcome, seen: &RunResults) -> String {
     let brief = &state.run.brief;
     let limit = state.run.policy.iterations_max;
     let phase = title_case(state.phase());
@@ -358,7 +358,7 @@ fn block(blocker: &str, need: &str, attempted: &str, phase: &str) -> String {
 }
 
 /// The limit holds for each cycle, so the longest one is what it is compared with.
-fn iterations(tally: &Tally, seen: &Seen, limit: u32) -> String {
+fn iterations(tally: &Tally, seen: &RunResults, limit: u32) -> String {
     match tally.cycles {
         0 | 1 => {
             let under_way = seen.green.as_ref().map_or(0, |green| green.iterations);

@@ -5,15 +5,14 @@
 //! gets an empty answer: redgreen then works by file only. No answer here is a verdict. Test runs
 //! decide; these answers say where to look.
 
-mod added;
+mod additions;
 mod assertion;
-mod awaited;
 mod call;
 mod contents;
+mod exceptions;
 
 mod doctest;
 mod expectation;
-mod frozen;
 pub(crate) mod glob;
 mod go;
 mod hash;
@@ -26,7 +25,6 @@ mod javascript;
 mod language;
 mod literal;
 mod look;
-mod loose;
 mod mutants;
 mod name;
 mod overlay;
@@ -35,18 +33,19 @@ mod perturb;
 mod python;
 mod resolve;
 mod rust;
-mod sight;
 mod stub;
 mod surface;
+mod test_changes;
+mod top_level;
+mod visibility;
 
+mod literals;
 mod tree;
 mod word;
-mod written;
 
-pub use added::{added_lines, shared_values};
-pub use awaited::exchanged;
-pub use contents::{Content, Literal, Looked, Wrap, looked_at};
-pub use frozen::{ItemChange, Weakness, fills_snapshots, only_adds_tests, test_block_frozen};
+pub use additions::{added_lines, shared_values};
+pub use contents::{Content, Literal, RecordedEquality, RecordingCode, looked_at};
+pub use exceptions::exchanged;
 pub(crate) use hash::of_words;
 pub use hash::{only_reformatted, runs_alike};
 pub use highlight::{Colour, Span, highlight};
@@ -59,21 +58,22 @@ pub use item::{Item, Marker, is_example, items, names_of, separator};
 pub(crate) use javascript::title_pattern;
 pub use language::{ItemKind, Language};
 pub use look::looks_at;
-pub use loose::{loose, parses};
 pub use mutants::{Mutant, mutants};
 pub use name::{Name, mentions, names, only_fixtures, renamed, uses};
 pub use overlay::{frame, modules, overlay_examples, overlay_tests, tests_over};
 pub use perturb::{
-    Extent, Letters, Pick, Way, impossible, impossible_each, is_written, stopped_each,
+    Extent, Letters, PerturbRules, Pick, impossible, impossible_each, is_written, stopped_each,
 };
 pub use resolve::{Package, Project, package_name, resolve};
 pub use stub::is_stub;
-pub use surface::{Given, Promise, PromiseKind, identifiers, promises, published, surface};
+pub use surface::{Promise, PromiseKind, TopLevelName, identifiers, promises, published, surface};
+pub use test_changes::{ItemChange, Weakness, fills_snapshots, only_adds_tests, test_block_frozen};
+pub use top_level::{loose, parses};
 
-pub use tree::SOURCE_BYTES_MAX;
-pub use written::{
+pub use literals::{
     Signature, respelled, signatures, written_answers, written_calls, written_rows, written_values,
 };
+pub use tree::SOURCE_BYTES_MAX;
 
 #[cfg(test)]
 mod tests;

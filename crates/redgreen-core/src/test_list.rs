@@ -35,7 +35,7 @@ pub struct Item {
 
 /// The engine's knowledge of the list, whatever the file says.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Known<'a> {
+pub struct EngineItems<'a> {
     /// Items whose cycle was accepted in this run, oldest first.
     pub completed: &'a [String],
     /// Items that were open when planning was last accepted.
@@ -44,16 +44,16 @@ pub struct Known<'a> {
 
 /// The list with the engine's own ticks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Owned {
+pub struct CorrectedList {
     /// The new content of the file; empty if there is no list yet.
     pub text: String,
     /// Corrections to the agent's version.
-    pub undone: Vec<Undone>,
+    pub undone: Vec<Correction>,
 }
 
 /// A change by an agent that only an accepted cycle can make.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Undone {
+pub enum Correction {
     /// It ticked an item without an accepted cycle.
     Ticked(String),
     /// It removed a completed item or its tick.
@@ -64,7 +64,7 @@ pub enum Undone {
 
 /// The result of planning.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Planned {
+pub struct PlanVerdict {
     pub verdict: Verdict,
     /// The test to write next; `None` if everything is done or the plan was refused.
     pub next: Option<TestCase>,
@@ -77,7 +77,7 @@ impl TestList {
     /// Reads the checkboxes; all other lines are prose. Boxes in code fences are examples, not
     /// tests.
     pub fn parse(text: &str) -> Self {
-        let item = |(line, written): (usize, line::Written<'_>)| Item {
+        let item = |(line, written): (usize, line::ListLine<'_>)| Item {
             description: written.description.to_owned(),
             done: written.ticked,
             line,
@@ -130,10 +130,10 @@ fn has_word(text: &str, word: &str) -> bool {
 
 /// The list as the engine writes it: the agent's text and order, its open items, and a tick for
 /// each item with an accepted cycle of this run. `text` is `None` if there is no readable file.
-pub fn own(text: Option<&str>, known: Known<'_>) -> Owned {
+pub fn own(text: Option<&str>, known: EngineItems<'_>) -> CorrectedList {
     let Some(text) = text else {
-        let undone = if known.is_empty() { Vec::new() } else { vec![Undone::Deleted] };
-        return Owned { text: known.lines("\n"), undone };
+        let undone = if known.is_empty() { Vec::new() } else { vec![Correction::Deleted] };
+        return CorrectedList { text: known.lines("\n"), undone };
     };
     let mut undone = Vec::new();
     let written = items(text);
@@ -141,7 +141,7 @@ pub fn own(text: Option<&str>, known: Known<'_>) -> Owned {
     let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let missing: String =
         ticks.missing.iter().map(|done| format!("- [x] {done}{ending}")).collect();
-    undone.extend(ticks.missing.iter().map(|done| Undone::Hidden((*done).clone())));
+    undone.extend(ticks.missing.iter().map(|done| Correction::Hidden((*done).clone())));
     let mut owned = String::with_capacity(text.len() + missing.len());
     // Restore removed items before the first one; a code fence must not swallow them.
     let first = written.first().map_or(0, |(number, _)| *number);
@@ -156,8 +156,8 @@ pub fn own(text: Option<&str>, known: Known<'_>) -> Owned {
         };
         let done = ticks.done.contains(&number);
         match (item.ticked, done) {
-            (true, false) => undone.push(Undone::Ticked(item.description.to_owned())),
-            (false, true) => undone.push(Undone::Hidden(item.description.to_owned())),
+            (true, false) => undone.push(Correction::Ticked(item.description.to_owned())),
+            (false, true) => undone.push(Correction::Hidden(item.description.to_owned())),
             (true, true) | (false, false) => {}
         }
         owned.push_str(&rendered(line, item, done));
@@ -165,7 +165,7 @@ pub fn own(text: Option<&str>, known: Known<'_>) -> Owned {
     if text.is_empty() {
         owned.push_str(&missing);
     }
-    Owned { text: owned, undone }
+    CorrectedList { text: owned, undone }
 }
 
 /// Which of the written items are done, and which completed items are missing.
@@ -177,13 +177,13 @@ struct Ticks<'a> {
 
 impl<'a> Ticks<'a> {
     /// The ticked one of two items with the same text is the completed one.
-    fn new(written: &[(usize, line::Written<'_>)], completed: &'a [String]) -> Self {
+    fn new(written: &[(usize, line::ListLine<'_>)], completed: &'a [String]) -> Self {
         let mut done = BTreeSet::new();
         let mut missing = Vec::new();
         for wanted in completed {
             let words = plain(wanted);
             let same = || {
-                let fits = |(number, item): &&(usize, line::Written<'_>)| {
+                let fits = |(number, item): &&(usize, line::ListLine<'_>)| {
                     !done.contains(number) && plain(item.description) == words
                 };
                 written.iter().filter(fits)
@@ -201,7 +201,7 @@ impl<'a> Ticks<'a> {
     }
 }
 
-impl Known<'_> {
+impl EngineItems<'_> {
     fn is_empty(self) -> bool {
         self.completed.is_empty() && self.pending.is_empty()
     }
@@ -213,14 +213,16 @@ impl Known<'_> {
     }
 }
 
-impl fmt::Display for Undone {
+impl fmt::Display for Correction {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Undone::Ticked(item) => {
+            Correction::Ticked(item) => {
                 write!(out, "unticked {item:?}: no accepted cycle of this run implemented it")
             }
-            Undone::Hidden(item) => write!(out, "ticked {item:?} again: its cycle was accepted"),
-            Undone::Deleted => {
+            Correction::Hidden(item) => {
+                write!(out, "ticked {item:?} again: its cycle was accepted")
+            }
+            Correction::Deleted => {
                 write!(out, "restored {FILE}: it was removed or unreadable")
             }
         }
@@ -228,7 +230,7 @@ impl fmt::Display for Undone {
 }
 
 /// The items of a text, each with its line.
-fn items(text: &str) -> Vec<(usize, line::Written<'_>)> {
+fn items(text: &str) -> Vec<(usize, line::ListLine<'_>)> {
     let mut items = Vec::new();
     let mut fenced = false;
     for (number, content) in text.lines().enumerate() {
@@ -245,7 +247,7 @@ fn items(text: &str) -> Vec<(usize, line::Written<'_>)> {
 }
 
 /// The item's line with the engine's mark; other notations become a plain markdown box.
-fn rendered(line: &str, item: &line::Written<'_>, done: bool) -> String {
+fn rendered(line: &str, item: &line::ListLine<'_>, done: bool) -> String {
     let mark = if done { "[x]" } else { "[ ]" };
     let content = line.trim_end_matches(['\n', '\r']);
     let ending = line.get(content.len()..).unwrap_or_default();
@@ -258,10 +260,15 @@ fn rendered(line: &str, item: &line::Written<'_>, done: bool) -> String {
 
 /// Judges the planner's work: `text` is the list as it left it, `answer` its answer, `strays` the
 /// other paths it changed. Ticks in the text are ignored: only `known` decides what is done.
-pub fn judge(answer: &str, text: Option<&str>, known: Known<'_>, strays: &[String]) -> Planned {
+pub fn judge(
+    answer: &str,
+    text: Option<&str>,
+    known: EngineItems<'_>,
+    strays: &[String],
+) -> PlanVerdict {
     let list = TestList::parse(&own(text, known).text);
     let open = list.pending();
-    let mut planned = Planned {
+    let mut planned = PlanVerdict {
         verdict: Verdict::refused(Vec::new()),
         next: None,
         removed: removed(known.pending, &open),
@@ -299,7 +306,7 @@ pub fn judge(answer: &str, text: Option<&str>, known: Known<'_>, strays: &[Strin
 
 /// Adds the engine's corrections and the dropped items: to the next attempt if the plan was
 /// refused, otherwise to the verdict's notes.
-pub fn remark(planned: &mut Planned, remarks: &[String]) {
+pub fn remark(planned: &mut PlanVerdict, remarks: &[String]) {
     let verdict = &mut planned.verdict;
     if verdict.decision == Decision::Refused {
         verdict.reasons.extend(remarks.iter().map(|remark| Reason::new(Code::PlanTicked, remark)));

@@ -27,7 +27,7 @@ pub enum Kind {
 /// A parsed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Call {
-    Read(Read),
+    Read(ReadArgs),
     Write(Write),
     Edit(Edit),
     Bash(Bash),
@@ -40,7 +40,7 @@ pub enum Call {
 /// Rarely needed parameters are omitted from the schema, which is sent with every request. The
 /// tool's answer names them when they would help.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-pub struct Read {
+pub struct ReadArgs {
     #[serde(alias = "path")]
     pub file_path: String,
     /// The first line to show, starting at 1.
@@ -153,7 +153,7 @@ impl Kind {
     /// The tool's description for a model.
     pub fn tool(self) -> Tool {
         let schema = match self {
-            Kind::Read => schemars::schema_for!(Read),
+            Kind::Read => schemars::schema_for!(ReadArgs),
             Kind::Write => schemars::schema_for!(Write),
             Kind::Edit => schemars::schema_for!(Edit),
             Kind::Bash => schemars::schema_for!(Bash),
@@ -190,7 +190,7 @@ impl Call {
     /// The object of the call in a few words, for the user.
     pub fn about(&self) -> String {
         match self {
-            Call::Read(Read { file_path, .. })
+            Call::Read(ReadArgs { file_path, .. })
             | Call::Write(Write { file_path, .. })
             | Call::Edit(Edit { file_path, .. }) => file_path.clone(),
             Call::Bash(Bash { command }) => command.clone(),

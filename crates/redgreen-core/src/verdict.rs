@@ -22,7 +22,7 @@ pub struct Verdict {
     /// The progress of the work. `None` if the next attempt must not build on it and it is rolled
     /// back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub standing: Option<Standing>,
+    pub standing: Option<TestProgress>,
     /// Facts in addition to the reasons: experiments that could not run, mutants that survived.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -31,13 +31,13 @@ pub struct Verdict {
     pub mutants: Option<Mutants>,
     /// The experiments behind it, in the order in which they ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub experiments: Vec<Made>,
+    pub experiments: Vec<ExperimentRecord>,
 }
 
 /// A description of an experiment, for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Made {
+pub struct ExperimentRecord {
     /// Its question.
     pub question: String,
     pub what: String,
@@ -55,15 +55,15 @@ pub struct Made {
     pub again: String,
 }
 
-impl Made {
+impl ExperimentRecord {
     /// All experiments in order, for people. A repeated question is printed once.
-    pub fn list(all: &[Made]) -> String {
+    pub fn list(all: &[ExperimentRecord]) -> String {
         let lines =
             all.iter().enumerate().map(|(at, one)| one.told(all.get(..at).unwrap_or_default()));
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    fn told(&self, before: &[Made]) -> String {
+    fn told(&self, before: &[ExperimentRecord]) -> String {
         let number = before.len() + 1;
         let is_known = before.iter().any(|one| one.question == self.question);
         let question = if is_known { String::new() } else { format!("{}\n   ", self.question) };
@@ -123,7 +123,7 @@ pub struct Reason {
 /// The quality of a state of GREEN. The greater one is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Standing {
+pub struct TestProgress {
     /// Tests that passed before and pass now. Fewer of them is always worse.
     pub kept: usize,
     /// The tests of RED that pass.
@@ -515,9 +515,9 @@ mod tests {
 
     #[test]
     fn a_state_that_breaks_less_is_better_than_one_that_reaches_more() {
-        let careful = Standing { kept: 5, reached: 0 };
-        let reckless = Standing { kept: 4, reached: 3 };
+        let careful = TestProgress { kept: 5, reached: 0 };
+        let reckless = TestProgress { kept: 4, reached: 3 };
         assert!(careful > reckless);
-        assert!(Standing { kept: 5, reached: 1 } > careful);
+        assert!(TestProgress { kept: 5, reached: 1 } > careful);
     }
 }

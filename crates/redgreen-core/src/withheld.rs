@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::attempts::Tested;
+use crate::attempts::PassCount;
 use crate::judge::reports;
 use crate::names::{Oid, ProjectFile, RunFile};
 use crate::report::{Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test};
@@ -28,7 +28,7 @@ const LINE_CHARS_MAX: usize = 200;
 /// The withheld tests of a run, as recorded in its journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Withheld {
+pub struct WithheldTests {
     /// The file with their texts, relative to the run's folder.
     pub file: RunFile,
     /// The paths in the file that count.
@@ -40,7 +40,7 @@ pub struct Withheld {
 /// Withheld tests that were added to the tests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Joined {
+pub struct AddedTests {
     /// The judged tree, including them.
     pub tree: Oid,
     pub paths: Vec<ProjectFile>,
@@ -57,26 +57,26 @@ pub struct TestFile {
 
 /// The withheld tests in a verdict.
 #[derive(Clone, Debug, Default)]
-pub struct Unseen {
+pub struct WithheldResults {
     /// RED: the files whose tests fail as expected. GREEN: those whose tests pass.
     pub paths: Vec<ProjectFile>,
     /// GREEN: the tests in them.
     pub passed: Vec<Test>,
     /// GREEN: the number of tests that were run, if any failed.
-    pub failing: Option<Tested>,
+    pub failing: Option<PassCount>,
 }
 
-impl Unseen {
+impl WithheldResults {
     /// GREEN: how many of the tests passed; `None` if none was run.
-    pub fn tested(&self) -> Option<Tested> {
+    pub fn tested(&self) -> Option<PassCount> {
         let passed = u64::try_from(self.passed.len()).unwrap_or(u64::MAX);
-        self.failing.or((passed > 0).then_some(Tested { passed, of: passed }))
+        self.failing.or((passed > 0).then_some(PassCount { passed, of: passed }))
     }
 }
 
 /// The files in the folder that can be withheld, and why others cannot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sorted {
+pub struct WithheldChoice {
     pub files: Vec<TestFile>,
     pub dropped: Vec<String>,
 }
@@ -87,8 +87,8 @@ pub fn sort(
     found: Vec<(String, Option<String>)>,
     tree: &[&str],
     is_test: impl Fn(&str) -> bool,
-) -> Sorted {
-    let mut sorted = Sorted::default();
+) -> WithheldChoice {
+    let mut sorted = WithheldChoice::default();
     let more = found.len().saturating_sub(FILES_MAX);
     for (path, text) in found.into_iter().take(FILES_MAX) {
         match usable(&path, text, tree, &is_test) {

@@ -58,9 +58,9 @@ pub struct ToolAnswer {
 
 /// Whether the caller still wants to know.
 #[derive(Clone, Debug, Default)]
-pub struct Cancelled(Arc<AtomicBool>);
+pub struct Cancellation(Arc<AtomicBool>);
 
-impl Cancelled {
+impl Cancellation {
     pub fn is(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -74,7 +74,7 @@ pub trait Service: Send + Sync + 'static {
     fn tools(&self) -> Vec<ToolRow>;
     fn resources(&self) -> &'static [Row];
     fn prompts(&self) -> &'static [Row];
-    fn call(&self, tool: &str, arguments: Value, cancelled: &Cancelled) -> ToolAnswer;
+    fn call(&self, tool: &str, arguments: Value, cancelled: &Cancellation) -> ToolAnswer;
     fn resource(&self, address: &str) -> Result<String, String>;
     fn prompt(&self, name: &str) -> Result<String, String>;
 }
@@ -93,7 +93,7 @@ pub fn serve(service: impl Service) -> Result<(), String> {
 /// The answers to a conversation whose messages are all known, whatever they are: for tests and the
 /// fuzzer.
 pub fn answers(service: impl Service, messages: &[u8]) -> Vec<u8> {
-    let written = Written::default();
+    let written = SharedOutput::default();
     let transport = (Cursor::new(messages.to_vec()), written.clone());
     // A conversation that breaks off has its answers up to there.
     run(async {
@@ -117,9 +117,9 @@ fn run(conversation: impl Future<Output = Result<(), String>>) -> Result<(), Str
 
 /// What the server said; clones share it.
 #[derive(Clone, Debug, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
+struct SharedOutput(Arc<Mutex<Vec<u8>>>);
 
-impl AsyncWrite for Written {
+impl AsyncWrite for SharedOutput {
     fn poll_write(
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
@@ -189,7 +189,7 @@ impl<S: Service> ServerHandler for Server<S> {
             return Err(ErrorData::invalid_params(format!("there is no tool {name:?}"), None));
         }
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let cancelled = Cancelled::default();
+        let cancelled = Cancellation::default();
         let told = cancelled.clone();
         let work = self.aside(move |service| service.call(&name, arguments, &told));
         tokio::pin!(work);

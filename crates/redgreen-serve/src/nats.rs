@@ -65,7 +65,7 @@ pub struct Nats {
 pub type Versioned = (Vec<u8>, u64);
 
 /// A message that this process has the lease of.
-pub struct Taken {
+pub struct LeasedMessage {
     pub text: String,
     /// The number of the message.
     pub sequence: u64,
@@ -80,7 +80,7 @@ impl std::fmt::Debug for Nats {
     }
 }
 
-impl std::fmt::Debug for Taken {
+impl std::fmt::Debug for LeasedMessage {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "Taken {{ {} }}", self.sequence)
     }
@@ -270,7 +270,7 @@ impl Nats {
     }
 
     /// Takes the first message of a lane, if there is one.
-    pub fn take(&self, lane: &str) -> NatsResult<Option<Taken>> {
+    pub fn take(&self, lane: &str) -> NatsResult<Option<LeasedMessage>> {
         self.call(async {
             let consumer = self.stream.get_consumer::<pull::Config>(lane).await;
             // A lane that is gone has no messages.
@@ -284,7 +284,7 @@ impl Nats {
             let (sequence, delivered) =
                 (info.stream_sequence, u64::try_from(info.delivered).unwrap_or(1));
             let text = String::from_utf8_lossy(&message.payload).into_owned();
-            Ok(Some(Taken { text, sequence, delivered, message }))
+            Ok(Some(LeasedMessage { text, sequence, delivered, message }))
         })
     }
 
@@ -298,21 +298,21 @@ impl Nats {
     }
 
     /// Extends the lease.
-    pub fn beat(&self, taken: &Taken) -> NatsResult<()> {
+    pub fn beat(&self, taken: &LeasedMessage) -> NatsResult<()> {
         self.acknowledge(taken, AckKind::Progress)
     }
 
     /// The message is dealt with. The server confirms it.
-    pub fn done(&self, taken: &Taken) -> NatsResult<()> {
+    pub fn done(&self, taken: &LeasedMessage) -> NatsResult<()> {
         self.call(async { taken.message.double_ack().await.map_err(|error| error.to_string()) })
     }
 
     /// Gives the message back; it is delivered again after a while.
-    pub fn later(&self, taken: &Taken, after: Duration) -> NatsResult<()> {
+    pub fn later(&self, taken: &LeasedMessage, after: Duration) -> NatsResult<()> {
         self.acknowledge(taken, AckKind::Nak(Some(after)))
     }
 
-    fn acknowledge(&self, taken: &Taken, kind: AckKind) -> NatsResult<()> {
+    fn acknowledge(&self, taken: &LeasedMessage, kind: AckKind) -> NatsResult<()> {
         self.call(async {
             taken.message.ack_with(kind).await.map_err(|error| error.to_string())?;
             // Known to have left, so that a connection that is gone is noticed.

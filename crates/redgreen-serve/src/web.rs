@@ -156,7 +156,8 @@ pub fn serve(listener: TcpListener, guard: Guard, site: impl Site) -> Result<(),
             followers: Arc::new(Semaphore::new(FOLLOWERS_MAX)),
         };
         let router = Router::new().fallback(answer).with_state(Arc::new(server));
-        let limited = Limited { listener, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)) };
+        let limited =
+            LimitedListener { listener, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)) };
         let serving = axum::serve(limited, router).with_graceful_shutdown(end(Arc::clone(&site)));
         tokio::select! {
             served = serving => served.map_err(|error| error.to_string()),
@@ -196,8 +197,8 @@ async fn answer<S: Site>(State(server): State<Arc<Server<S>>>, request: HttpRequ
         token: value(&query, guard::TOKEN),
     };
     match server.guard.admit(&asked) {
-        Ok(guard::Admitted::Known) => {}
-        Ok(guard::Admitted::WithToken(cookie)) => {
+        Ok(guard::Admission::Known) => {}
+        Ok(guard::Admission::WithToken(cookie)) => {
             let mut response = respond(Reply::see(path));
             if let Ok(cookie) = HeaderValue::from_str(&cookie) {
                 response.headers_mut().insert(header::SET_COOKIE, cookie);
@@ -301,26 +302,26 @@ impl Stream for Changes {
 }
 
 /// So many connections and no more; another one waits until one ends.
-struct Limited {
+struct LimitedListener {
     listener: tokio::net::TcpListener,
     places: Arc<Semaphore>,
 }
 
 /// A connection and its place.
-struct Held {
+struct HeldConnection {
     stream: TcpStream,
     _place: Option<OwnedSemaphorePermit>,
 }
 
-impl Listener for Limited {
-    type Io = Held;
+impl Listener for LimitedListener {
+    type Io = HeldConnection;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Held, SocketAddr) {
+    async fn accept(&mut self) -> (HeldConnection, SocketAddr) {
         // Nobody closes it, so there is always a place in the end.
         let place = Arc::clone(&self.places).acquire_owned().await.ok();
         let (stream, address) = Listener::accept(&mut self.listener).await;
-        (Held { stream, _place: place }, address)
+        (HeldConnection { stream, _place: place }, address)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -328,7 +329,7 @@ impl Listener for Limited {
     }
 }
 
-impl AsyncRead for Held {
+impl AsyncRead for HeldConnection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -338,7 +339,7 @@ impl AsyncRead for Held {
     }
 }
 
-impl AsyncWrite for Held {
+impl AsyncWrite for HeldConnection {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

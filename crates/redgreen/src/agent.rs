@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use redgreen_core::agent::{Assignment, Cost, Said, Turn};
+use redgreen_core::agent::{AgentActivity, Assignment, Cost, Turn};
 use redgreen_core::phase::Role;
 use redgreen_core::policy::Budget;
 use redgreen_core::report::Report;
@@ -41,7 +41,7 @@ pub struct Team {
 }
 
 /// The input of a turn.
-pub struct Orders<'a> {
+pub struct TurnInput<'a> {
     pub assignment: &'a Assignment,
     pub worktree: &'a Path,
     /// Set for every program that the agent starts.
@@ -67,7 +67,7 @@ pub struct Orders<'a> {
     pub packages: &'a [PathBuf],
     pub stop: &'a Stop,
     /// Called for each event of the agent, as it happens.
-    pub live: &'a mut dyn FnMut(&Said),
+    pub live: &'a mut dyn FnMut(&AgentActivity),
     /// The user's messages since the turn began. Each one is returned once: whoever calls this tells
     /// the agent.
     pub messages: &'a mut dyn FnMut() -> Vec<String>,
@@ -75,7 +75,7 @@ pub struct Orders<'a> {
 
 /// The result of a turn.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Taken {
+pub struct TurnOutput {
     pub turn: Turn,
     pub cost: Cost,
     /// The transcript, for people.
@@ -242,7 +242,7 @@ impl Agent {
     ///
     /// A failing agent is a result, [`Turn::Failed`]. An error means that the result is unknown, or
     /// that the user asked to stop ([`crate::process::Interrupted`]).
-    pub fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
+    pub fn take_turn(&self, orders: &mut TurnInput<'_>) -> Result<TurnOutput> {
         match self {
             Agent::BuiltIn(agent) => agent.take_turn(orders),
             Agent::Scripted(script) => script.take_turn(orders),

@@ -15,11 +15,11 @@ mod history;
 mod hook;
 mod init;
 mod judge;
+mod live_status;
 mod mcp;
 mod pause;
 mod plan;
 mod prompt;
-mod pulse;
 mod queue;
 mod reject;
 mod repair_notes;
@@ -49,18 +49,18 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use clap::{CommandFactory, Parser, Subcommand};
-use pulse::Pulse;
+use live_status::LiveStatus;
 use redgreen_core::live::LiveV1;
 use redgreen_core::text::shell_word;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::config::Environment;
-use crate::engine::{Project, Sight, now};
+use crate::engine::{Progress, Project, now};
 use crate::failure::{Code, Failure};
 use crate::journal::Body;
-use crate::ops::{self, Stopped};
-use crate::process::{Interrupted, Stop, Typed, end_with_parent, typed};
+use crate::ops::{self, RunEnd};
+use crate::process::{Input, Interrupted, Stop, end_with_parent, typed};
 use crate::sandbox;
 use crate::view::{self, Printer};
 
@@ -160,7 +160,7 @@ enum Verb {
 const OUTCOME_LINES_MAX: usize = 6;
 
 /// The context of a command.
-struct Desk {
+struct CommandContext {
     printer: Printer,
     stop: Stop,
     environment: Environment,
@@ -214,7 +214,7 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
         Some(folder) => folder,
         None => std::env::current_dir().context("find the current folder")?,
     };
-    let desk = Desk { printer, stop, environment, folder };
+    let desk = CommandContext { printer, stop, environment, folder };
     match cli.verb {
         Verb::Run(args) => args.perform(&desk),
         Verb::Resume(args) => args.perform(&desk),
@@ -261,7 +261,7 @@ fn perform(cli: Cli, printer: Printer) -> Result<Code> {
     }
 }
 
-impl Desk {
+impl CommandContext {
     fn project(&self) -> Result<Project> {
         ops::open(&self.folder, self.environment.clone(), &self.stop)
     }
@@ -298,11 +298,11 @@ impl Desk {
         for _ in 0..QUESTIONS_MAX {
             self.printer.talk(&format!("{question} [yes/no] "));
             match typed(&self.stop, None)? {
-                Typed::Line(line) if line == "yes" => return Ok(true),
-                Typed::Line(line) if !line.is_empty() && line != "no" => {
+                Input::Line(line) if line == "yes" => return Ok(true),
+                Input::Line(line) if !line.is_empty() && line != "no" => {
                     self.printer.talk(&format!("expected `yes` or `no`, not {line:?}\n"));
                 }
-                Typed::Line(_) | Typed::End | Typed::TimeUp => return Ok(false),
+                Input::Line(_) | Input::End | Input::TimeUp => return Ok(false),
             }
         }
         Ok(false)
@@ -310,50 +310,50 @@ impl Desk {
 
     /// Shows the progress of a run: lines for people on stderr, or the journal and the agent's
     /// output on stdout.
-    fn watch(&self) -> impl FnMut(Sight<'_>) {
+    fn watch(&self) -> impl FnMut(Progress<'_>) {
         let printer = self.printer;
         let mut live = view::Live::new(printer.live_columns());
-        let pulse = Pulse::new(printer, &self.stop);
-        move |sight: Sight<'_>| match sight {
-            Sight::Line(line, _) if printer.json => printer.json_line(line),
-            Sight::Line(line, state) => {
+        let pulse = LiveStatus::new(printer, &self.stop);
+        move |sight: Progress<'_>| match sight {
+            Progress::Line(line, _) if printer.json => printer.json_line(line),
+            Progress::Line(line, state) => {
                 pulse.end();
                 printer.talk(&(live.end() + &view::moment(line, state)));
                 if let Body::Intent { intent } = &line.body {
                     pulse.begin(intent, state);
                 }
             }
-            Sight::Live(role, said) if printer.json => {
+            Progress::Live(role, said) if printer.json => {
                 printer.json_line(&LiveV1::new(now(), role, said));
             }
-            Sight::Live(role, said) => {
+            Progress::Live(role, said) => {
                 printer.talk(&live.said(role, said));
                 if !pulse.said(live.open(), live.cost()) && io::stderr().is_terminal() {
                     printer.talk(&live.question());
                 }
             }
-            Sight::Remark(words) => printer.talk(&view::notice_line(words)),
-            Sight::Doing(words) => pulse.doing(words),
+            Progress::Remark(words) => printer.talk(&view::notice_line(words)),
+            Progress::Doing(words) => pulse.doing(words),
         }
     }
 
     /// Shows an activity until it is dropped.
-    fn pulse(&self, doing: &str) -> Pulse {
-        Pulse::of(self.printer, &self.stop, doing)
+    fn pulse(&self, doing: &str) -> LiveStatus {
+        LiveStatus::of(self.printer, &self.stop, doing)
     }
 
     /// The closing text about a run that stopped.
-    fn stopped(&self, stopped: &Stopped) {
+    fn stopped(&self, stopped: &RunEnd) {
         self.stopped_with(stopped, &view::outcome(&stopped.outcome));
     }
 
     /// The same with another text than that of the outcome.
-    fn stopped_with(&self, stopped: &Stopped, words: &str) {
+    fn stopped_with(&self, stopped: &RunEnd, words: &str) {
         self.stopped_with_rows(stopped, words, &[]);
     }
 
     /// The same with more rows.
-    fn stopped_with_rows(&self, stopped: &Stopped, words: &str, more: &[(&'static str, String)]) {
+    fn stopped_with_rows(&self, stopped: &RunEnd, words: &str, more: &[(&'static str, String)]) {
         let next = ops::status::next_command(&stopped.state, false);
         let rows = [
             ("branch", branch_line(stopped)),
@@ -373,7 +373,7 @@ impl Desk {
 }
 
 /// The cost of the run. Empty if the agent reports no cost and there is no budget.
-fn spent_line(stopped: &Stopped) -> String {
+fn spent_line(stopped: &RunEnd) -> String {
     let (spent, budget) = (&stopped.state.spent, &stopped.state.run.policy.budget);
     let counts = spent.tokens > 0
         || spent.microdollars > 0
@@ -381,7 +381,7 @@ fn spent_line(stopped: &Stopped) -> String {
     if counts { view::cost(spent) } else { String::new() }
 }
 
-fn branch_line(stopped: &Stopped) -> String {
+fn branch_line(stopped: &RunEnd) -> String {
     use redgreen_core::event::Outcome;
     let run = &stopped.state.run;
     match stopped.outcome {

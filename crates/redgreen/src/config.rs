@@ -2,16 +2,16 @@
 //! precedence. The only module that reads the environment.
 
 pub mod agents;
-mod asked;
+mod approvals;
 mod attempts;
 mod environment;
 pub mod layers;
 mod models;
 mod properties;
-mod provided;
 pub mod registries;
 mod steering;
 mod stores;
+mod test_inputs;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use redgreen_core::brief::instructions;
 use redgreen_core::framework::command::{Command, Format};
-use redgreen_core::model::ability::Asking;
+use redgreen_core::model::ability::PromptStyle;
 use redgreen_core::model::price::{Price, Prices};
 use redgreen_core::model::wire::Wire;
 use redgreen_core::policy::{Budget, Policy};
@@ -32,16 +32,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::process::Program;
-pub use asked::is_inside;
+pub use approvals::is_inside;
 pub use attempts::Attempts;
 use environment::variable;
 pub use environment::{
     Environment, ci_reads_output, ci_variable, folder, terminal_is_dumb, variables,
 };
 pub use models::{Models, Secret};
-pub use provided::Provided;
 pub use steering::{Notify, PauseAfter};
-pub use stores::{Store, Way};
+pub use stores::{Access, Store};
+pub use test_inputs::TestInputs;
 
 /// The project's own settings, relative to its root.
 pub const FILE: &str = "redgreen.toml";
@@ -219,7 +219,7 @@ pub struct Model {
     /// The token limit of a conversation, before a new one starts with a summary.
     pub window: Option<u64>,
     /// How to ask the model; detected if not set.
-    pub asking: Option<Asking>,
+    pub asking: Option<PromptStyle>,
     /// False for a model that cannot call tools. It answers with whole files.
     pub tools: Option<bool>,
     /// Files for recorded exchanges, relative to the project's root: written to, or replayed

@@ -96,7 +96,7 @@ impl Proxy {
             }
         };
         let (stopped, busy) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-        let shared = connection::Shared {
+        let shared = connection::ProxyState {
             rules: Arc::new(rules),
             log: Arc::clone(&log),
             stopped: Arc::clone(&stopped),
@@ -144,7 +144,7 @@ fn socket_folder() -> std::io::Result<tempfile::TempDir> {
     tempfile::Builder::new().prefix("redgreen-").tempdir_in("/tmp")
 }
 
-fn accept(listener: &Listener, shared: &connection::Shared) {
+fn accept(listener: &Listener, shared: &connection::ProxyState) {
     while !shared.stopped.load(Ordering::Relaxed) {
         let accepted = match listener {
             Listener::Socket(listener) => listener.accept().map(|(stream, _)| Stream::Unix(stream)),

@@ -4,15 +4,15 @@
 
 mod attempts;
 mod batching;
+mod deleted_tests;
 mod finish;
 mod human;
 mod judging;
 mod list;
 mod origin;
-mod others;
 mod refs;
+mod results;
 mod review;
-mod seen;
 mod stale;
 mod steering;
 mod todo;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use redgreen_core::agent::Said;
+use redgreen_core::agent::AgentActivity;
 use redgreen_core::event::{Event, Outcome};
 use redgreen_core::names::Oid;
 use redgreen_core::phase::Role;
@@ -39,9 +39,9 @@ use crate::git::{Git, Worktree};
 use crate::journal::{Journal, Line, RunFolder, Store};
 use crate::process::{Interrupted, Stop};
 use crate::runner::Suite;
-use crate::trial::Ground;
+use crate::trial::TrialContext;
 
-pub use seen::{export, keep_export, seen};
+pub use results::{export, keep_export, seen};
 pub use stale::run_of_folder;
 
 /// A repository, its settings, and the location of its runs.
@@ -57,15 +57,15 @@ pub struct Project {
 }
 
 /// Receives the progress of a run.
-pub type Observer<'a> = &'a mut dyn FnMut(Sight<'_>);
+pub type Observer<'a> = &'a mut dyn FnMut(Progress<'_>);
 
 /// The visible progress of a run.
 #[derive(Clone, Copy, Debug)]
-pub enum Sight<'a> {
+pub enum Progress<'a> {
     /// A line of the journal, with the state after it.
     Line(&'a Line, &'a State),
     /// Output of an agent.
-    Live(Role, &'a Said),
+    Live(Role, &'a AgentActivity),
     /// A remark before the run starts.
     Remark(&'a str),
     /// A slow step before there is a journal.
@@ -110,7 +110,7 @@ impl<'a> Engine<'a> {
             .map_err(|illegal| anyhow::anyhow!("begin a run with {}", illegal.event))?;
         project.remember_run(&folder.id)?;
         let line = journal.record(first, now())?;
-        observe(Sight::Line(&line, &state));
+        observe(Progress::Line(&line, &state));
         Ok(Self::reopen(project, folder, journal, state, team, observe))
     }
 
@@ -181,13 +181,13 @@ impl<'a> Engine<'a> {
                 illegal.situation
             )
         })?;
-        (self.observe)(Sight::Line(&line, &self.state));
+        (self.observe)(Progress::Line(&line, &self.state));
         Ok(())
     }
 
     fn intend(&mut self, what: &str) -> Result<()> {
         let line = self.open_journal()?.intend(what, now())?;
-        (self.observe)(Sight::Line(&line, &self.state));
+        (self.observe)(Progress::Line(&line, &self.state));
         Ok(())
     }
 
@@ -280,8 +280,8 @@ impl Project {
 
     /// Where the tests of a commit run for a verdict if there is no worktree: with the packages of
     /// the checkout.
-    pub fn ground(&self) -> Ground<'_> {
-        Ground {
+    pub fn ground(&self) -> TrialContext<'_> {
+        TrialContext {
             git: &self.git,
             checkout: &self.git.root,
             private: None,

@@ -16,6 +16,7 @@ mod ignores;
 mod lock;
 mod merge;
 mod merge_checkout;
+mod merge_state;
 mod notes;
 mod object;
 mod open;
@@ -24,7 +25,6 @@ mod remote;
 mod restore;
 mod salvage;
 mod scratch;
-mod settle;
 mod snapshot;
 mod special;
 mod state;
@@ -40,23 +40,23 @@ use std::path::PathBuf;
 
 use crate::process::Stop;
 
-pub use diff::{Changed, DiffText, Stat, Status};
+pub use diff::{DiffText, PathChange, Stat, Status};
 pub use merge::{Merge, MergeRequest};
+pub use merge_state::MergeState;
 pub use notes::{Health, Note, Notes, RecentNote};
 pub use refs::{RefEdit, Swap};
-pub use remote::{Change, Expected, Pushed, Remote};
+pub use remote::{Change, Expected, PushOutcome, Remote};
 pub use salvage::Salvage;
-pub use scratch::Noted;
-pub use settle::Settled;
+pub use scratch::NotedCommit;
 pub use snapshot::Snapshot;
 pub use state::{Dirty, Head};
 pub use submodule::Submodule;
 pub use tree::TreeFile;
-pub use unmerge::{Again, Unmerge};
+pub use unmerge::{IsRetry, Unmerge};
 pub use upstream::{Push, Upstream};
 pub use view::IsSecret;
 pub(crate) use worktree::remove_folder;
-pub use worktree::{Listed, Worktree};
+pub use worktree::{CheckoutEntry, Worktree};
 
 /// The user's repository, as seen from one of its checkouts.
 #[derive(Clone, Debug)]

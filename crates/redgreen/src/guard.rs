@@ -17,15 +17,15 @@ use sha2::{Digest, Sha256};
 use crate::foreign;
 
 #[derive(Clone, Debug, Default)]
-pub struct Gathered {
-    pub sent: Vec<Sent>,
+pub struct ContextFiles {
+    pub sent: Vec<ContextFile>,
     /// The path as typed or found, and why it is not sent.
     pub refused: Vec<(String, Refusal)>,
 }
 
 /// A file that may be sent.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct ContextFile {
     pub document: Document,
     pub bytes: usize,
     /// Includes a margin for the service with the highest count.
@@ -34,7 +34,7 @@ pub struct Sent {
     pub hints: Vec<usize>,
 }
 
-impl Gathered {
+impl ContextFiles {
     pub fn tokens(&self) -> u64 {
         self.sent.iter().map(|sent| sent.tokens).fold(0, u64::saturating_add)
     }
@@ -50,8 +50,8 @@ impl Gathered {
 
 /// Collects all files at these paths that may be sent, each once. Folders are searched without
 /// git-ignored files. `root` is the resolved project root; relative paths start at `here`.
-pub fn gather(root: &Path, here: &Path, paths: &[PathBuf]) -> Gathered {
-    let mut gathered = Gathered::default();
+pub fn gather(root: &Path, here: &Path, paths: &[PathBuf]) -> ContextFiles {
+    let mut gathered = ContextFiles::default();
     let mut files = Vec::new();
     for typed in paths {
         let found = place(root, &here.join(typed), typed)
@@ -77,14 +77,15 @@ pub fn gather(root: &Path, here: &Path, paths: &[PathBuf]) -> Gathered {
 }
 
 /// Checks all files on all cores. Keeps the order.
-fn look_at(root: &Path, files: &[PathBuf]) -> Vec<(String, Result<Sent, Refusal>)> {
+fn look_at(root: &Path, files: &[PathBuf]) -> Vec<(String, Result<ContextFile, Refusal>)> {
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let share = files.len().div_ceil(workers).max(1);
     thread::scope(|scope| {
         let work: Vec<_> = files
             .chunks(share)
             .map(|files| {
-                let look = move |file: &PathBuf| (name(root, file), load(root, file).map(Sent::of));
+                let look =
+                    move |file: &PathBuf| (name(root, file), load(root, file).map(ContextFile::of));
                 scope.spawn(move || files.iter().map(look).collect::<Vec<_>>())
             })
             .collect();
@@ -108,7 +109,7 @@ pub fn tokens(text: &str) -> u64 {
     with_margin(u64::try_from(tokens::count(text)).unwrap_or(u64::MAX))
 }
 
-impl Sent {
+impl ContextFile {
     fn of(document: Document) -> Self {
         Self {
             bytes: document.text.len(),

@@ -60,12 +60,12 @@ pub enum Body {
 /// lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KillAt {
-    pub moment: Moment,
+    pub moment: CrashPoint,
     pub effect: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum CrashPoint {
     /// After the intent is written and before the effect.
     Before,
     /// After the effect and before the event is written.
@@ -94,14 +94,14 @@ impl Effects {
 
     fn begin(&self) {
         self.count.set(self.count.get().saturating_add(1));
-        self.die_at(Moment::Before);
+        self.die_at(CrashPoint::Before);
     }
 
     fn end(&self) {
-        self.die_at(Moment::After);
+        self.die_at(CrashPoint::After);
     }
 
-    fn die_at(&self, moment: Moment) {
+    fn die_at(&self, moment: CrashPoint) {
         if self.kill_at == Some(KillAt { moment, effect: self.count.get() }) {
             rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
                 .ok();
@@ -132,8 +132,8 @@ impl KillAt {
     pub fn parse(text: &str) -> Option<Self> {
         let (moment, effect) = text.split_once(':')?;
         let moment = match moment {
-            "before" => Moment::Before,
-            "after" => Moment::After,
+            "before" => CrashPoint::Before,
+            "after" => CrashPoint::After,
             _ => return None,
         };
         Some(Self { moment, effect: effect.parse().ok()? })

@@ -52,7 +52,7 @@ use redgreen_core::event::Outcome;
 use redgreen_core::state::State;
 
 use crate::agent::Team;
-use crate::agent::choice::{Choice, Ground};
+use crate::agent::choice::{AgentContext, Choice};
 use crate::agent::external::AgentSandbox;
 use crate::agent::network::NetworkRules;
 use crate::agent::visible::Visible;
@@ -69,7 +69,7 @@ pub const BEGIN: &str = "redgreen run \"<what to build>\"";
 
 /// The state of a run after a command worked on it.
 #[derive(Debug)]
-pub struct Stopped {
+pub struct RunEnd {
     pub outcome: Outcome,
     pub state: State,
     pub folder: RunFolder,
@@ -94,7 +94,7 @@ pub fn with_packages(mut project: Project) -> Result<Project> {
     Ok(project)
 }
 
-impl Stopped {
+impl RunEnd {
     pub fn code(&self) -> Code {
         exit_code(&self.outcome)
     }
@@ -166,7 +166,7 @@ fn team(
     let agent_sandbox = AgentSandbox::new(&project.environment, &project.workshop, fence, visible);
     let (file, environment) = (&project.file, &project.environment);
     let agent_sandbox = agent_sandbox.with_network(NetworkRules::new(file, environment)?);
-    let ground = Ground { file, environment, root: &git.root, agent_sandbox: &agent_sandbox };
+    let ground = AgentContext { file, environment, root: &git.root, agent_sandbox: &agent_sandbox };
     Ok((choice.team(&ground)?, choice, remark))
 }
 

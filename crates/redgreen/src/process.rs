@@ -16,12 +16,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-pub use keyboard::{Typed, typed};
+pub use keyboard::{Input, typed};
 use pipes::Pipes;
 use redgreen_core::report::Exit;
 use redgreen_core::text::shell_word;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
-pub use suites::{AtWork, SuiteAtWork};
+pub use suites::{RunningSuite, SuiteGuard};
 
 /// The time between SIGTERM and SIGKILL.
 const TERM_GRACE: Duration = Duration::from_millis(500);
@@ -44,13 +44,13 @@ pub struct Program {
     args: Vec<OsString>,
     cwd: Option<PathBuf>,
     env: Vec<(OsString, Option<OsString>)>,
-    inherits: Inherits,
+    inherits: Inheritance,
     stdin: Vec<u8>,
 }
 
 /// Whether a program inherits our environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Inherits {
+enum Inheritance {
     Everything,
     Nothing,
 }
@@ -76,7 +76,7 @@ pub struct Output {
 
 /// An event of a running program.
 #[derive(Clone, Copy, Debug)]
-pub enum Heard<'a> {
+pub enum ProcessEvent<'a> {
     /// A line of stdout. If not `whole`, it is truncated.
     Line { text: &'a [u8], whole: bool },
     /// No output for a moment. Sent repeatedly, so that the listener can send input.
@@ -96,7 +96,7 @@ pub enum Answer {
 }
 
 /// Receives events and may answer.
-pub type Listener<'a> = &'a mut dyn FnMut(Heard<'_>) -> Answer;
+pub type Listener<'a> = &'a mut dyn FnMut(ProcessEvent<'_>) -> Answer;
 
 /// Receives all bytes of stdout as they arrive.
 pub type Watcher<'a> = &'a mut dyn FnMut(&[u8]);
@@ -115,15 +115,15 @@ pub enum Attention<'a> {
 
 /// The user's request to stop, shared by everything that waits.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<Wish>);
+pub struct Stop(Arc<StopState>);
 
 #[derive(Debug, Default)]
-struct Wish {
+struct StopState {
     requested: AtomicBool,
     /// The running process groups, so that they can be killed at once.
     groups: Mutex<Vec<Pid>>,
     /// The running test suites.
-    suites: Mutex<Vec<Arc<SuiteAtWork>>>,
+    suites: Mutex<Vec<Arc<RunningSuite>>>,
     /// The parent, whose request also stops this one.
     above: Option<Stop>,
 }
@@ -145,7 +145,7 @@ impl Stop {
 
     /// For a part of the work that can be stopped separately, and stops with the whole.
     pub fn part(&self) -> Self {
-        Self(Arc::new(Wish { above: Some(self.clone()), ..Wish::default() }))
+        Self(Arc::new(StopState { above: Some(self.clone()), ..StopState::default() }))
     }
 
     /// Kills every running program without SIGTERM.
@@ -244,7 +244,7 @@ impl Program {
             args: Vec::new(),
             cwd: None,
             env: Vec::new(),
-            inherits: Inherits::Everything,
+            inherits: Inheritance::Everything,
             stdin: Vec::new(),
         }
     }
@@ -287,7 +287,7 @@ impl Program {
     /// Inherits nothing: only variables set with `env`.
     #[must_use]
     pub fn env_clear(mut self) -> Self {
-        self.inherits = Inherits::Nothing;
+        self.inherits = Inheritance::Nothing;
         self
     }
 
@@ -407,7 +407,7 @@ impl Program {
             None => std::process::Command::new(&self.name),
         };
         command.args(&self.args);
-        if self.inherits == Inherits::Nothing {
+        if self.inherits == Inheritance::Nothing {
             command.env_clear();
         }
         if let Some(folder) = &self.cwd {
@@ -438,11 +438,11 @@ pub fn peak_memory_bytes() -> Option<u64> {
 
 /// The CPU time of this process or of its ended children, with a resolution of 10 ms; `None` if the
 /// system does not report it.
-pub fn cpu_time(whose: Whose) -> Option<Duration> {
+pub fn cpu_time(whose: Measured) -> Option<Duration> {
     const TICK_MS: u64 = 10;
     let before = match whose {
-        Whose::Own => 11,
-        Whose::Children => 13,
+        Measured::Own => 11,
+        Measured::Children => 13,
     };
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     // The process name, in parentheses, can contain anything.
@@ -453,7 +453,7 @@ pub fn cpu_time(whose: Whose) -> Option<Duration> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum Measured {
     Own,
     Children,
 }
@@ -523,7 +523,7 @@ fn attend(
     } else {
         Exit::Signal(Signal::TERM.as_raw())
     };
-    pipes.tell(Heard::Unwanted);
+    pipes.tell(ProcessEvent::Unwanted);
     if pipes.have_listener()
         && until_ended(child, pipes, Instant::now() + HEED_GRACE, &|| false)?.is_some()
     {
@@ -569,7 +569,7 @@ fn until_ended(
         } else {
             pipes.serve(POLL.min(left));
             if pipes.stay_open() {
-                pipes.tell(Heard::Silence);
+                pipes.tell(ProcessEvent::Silence);
             }
         }
     }

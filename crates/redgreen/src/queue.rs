@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use redgreen_core::fleet::budget::{Allowance, Day};
-use redgreen_core::fleet::status::{Event, From, Rejected, Status};
+use redgreen_core::fleet::status::{Event, EventSource, Rejected, Status};
 use redgreen_core::fleet::{Job, MERGE_LANE};
 use redgreen_core::names::{JobId, Label};
 use serde::de::DeserializeOwned;
@@ -63,7 +63,7 @@ pub struct Delivery {
 #[derive(Debug)]
 enum Lease {
     Folder { name: String, deliveries: u64 },
-    Nats(Box<redgreen_serve::nats::Taken>),
+    Nats(Box<redgreen_serve::nats::LeasedMessage>),
 }
 
 impl Delivery {
@@ -107,7 +107,7 @@ pub enum Queue {
 
 /// What became of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Submitted {
+pub enum Submission {
     New,
     /// The same submission was there.
     Known,
@@ -162,7 +162,7 @@ impl Queue {
     }
 
     /// Puts a job into the queue, once.
-    pub fn submit(&self, job: &Job, at: i64) -> Result<(Status, Submitted)> {
+    pub fn submit(&self, job: &Job, at: i64) -> Result<(Status, Submission)> {
         let id = job_id(job);
         let status = Status::submitted(&id, job, at);
         // The job and its status come first, so that nobody gets a message about a job that is not
@@ -175,7 +175,7 @@ impl Queue {
         if created || (known.epoch == 0 && !known.state.is_over()) {
             self.send(&job.lane(), &format!("{id}-run"), &id)?;
         }
-        Ok((known, if created { Submitted::New } else { Submitted::Known }))
+        Ok((known, if created { Submission::New } else { Submission::Known }))
     }
 
     /// Puts a job into the merge queue of its target branch.
@@ -230,7 +230,7 @@ impl Queue {
     pub fn append(
         &self,
         id: &JobId,
-        from: From,
+        from: EventSource,
         event: &Event,
         at: i64,
     ) -> Result<Result<Status, Rejected>> {

@@ -24,13 +24,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
-use crate::config::{Store, Way};
+use crate::config::{Access, Store};
 use crate::git::Git;
 use crate::process::{Attention, Limits, Program, Stop};
-use crate::sandbox::{Bound, Fence, Fenced, Network, Outlet, Sandbox, cargo_parts};
+use crate::sandbox::{BindMount, Fence, Network, Outlet, Sandbox, SandboxResult, cargo_parts};
 
-pub use compose::{Configuration, Dropped, Why};
-pub use dependencies::{Dependencies, DependencyChange, DependencyFolder, How, is_scribbled_in};
+pub use compose::{Configuration, DropReason, DroppedFile};
+pub use dependencies::{
+    ChangeKind, Dependencies, DependencyChange, DependencyFolder, is_scribbled_in,
+};
 pub use editable::editable;
 pub use home::{furnish as furnish_home, variables as home_variables};
 pub use mirror::{mirror, originals};
@@ -53,13 +55,13 @@ pub struct Options {
     /// The last accepted tree. Differences are attributed to the candidate. `None`: everything is.
     pub base: Option<String>,
     /// Paths taken from another tree. If they do not exist there, they are removed.
-    pub frozen: Vec<Frozen>,
+    pub frozen: Vec<FrozenPath>,
     /// Paths that are left out.
     pub removed: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frozen {
+pub struct FrozenPath {
     pub tree: String,
     /// A file, or a folder with its content.
     pub path: PathBuf,
@@ -67,7 +69,7 @@ pub struct Frozen {
 
 /// The environment of a room.
 #[derive(Clone, Debug, Default)]
-pub struct Surroundings {
+pub struct RoomEnvironment {
     pub tools: Tools,
     pub dependencies: Dependencies,
     /// The user's home, repositories and our own state, which programs in the room cannot see.
@@ -91,7 +93,7 @@ pub struct RoomFacts {
     pub tree: String,
     /// The tree of the files in the room.
     pub laid_out: String,
-    pub dropped: Vec<Dropped>,
+    pub dropped: Vec<DroppedFile>,
     /// Frozen paths that the candidate changed.
     pub frozen: Vec<PathBuf>,
     /// New modules that would shadow a part of the test runner.
@@ -112,7 +114,7 @@ pub struct RoomFacts {
 pub struct Room {
     place: PathBuf,
     layout: Layout,
-    surroundings: Surroundings,
+    surroundings: RoomEnvironment,
     /// Trees that were read and verified.
     known: Vec<(String, Arc<Manifest>)>,
     /// Whether packages are in place since the tree was written.
@@ -127,7 +129,7 @@ impl Room {
         tree: &str,
         place: &Path,
         options: &Options,
-        surroundings: Surroundings,
+        surroundings: RoomEnvironment,
     ) -> Result<Self> {
         let act = || format!("make a room in {}", place.display());
         crate::git::remove_folder(place).with_context(act)?;
@@ -168,7 +170,7 @@ impl Room {
                 trees.push((&frozen.tree, self.read(git, &frozen.tree)?));
             }
         }
-        let overlay = |frozen: &'_ Frozen| {
+        let overlay = |frozen: &'_ FrozenPath| {
             let (_, from) = trees.iter().find(|(known, _)| *known == frozen.tree)?;
             Some((frozen.path.clone(), from.as_ref()))
         };
@@ -178,8 +180,12 @@ impl Room {
         let laid = self.layout.apply(git, composed.files).context("lay out the room")?;
         self.placed = Mutex::new(false);
         let mut dropped = composed.dropped;
-        dropped.extend(laid.covered.into_iter().map(|path| Dropped { path, why: Why::InTheWay }));
-        dropped.extend(laid.links_out.into_iter().map(|path| Dropped { path, why: Why::LinkOut }));
+        dropped.extend(
+            laid.covered.into_iter().map(|path| DroppedFile { path, why: DropReason::InTheWay }),
+        );
+        dropped.extend(
+            laid.links_out.into_iter().map(|path| DroppedFile { path, why: DropReason::LinkOut }),
+        );
         let tools =
             self.surroundings.tools.found.iter().map(|tool| (tool.name.clone(), tool.path.clone()));
         self.facts = RoomFacts {
@@ -262,8 +268,8 @@ impl Room {
         let folders = folders.into_iter().chain([("CARGO_TARGET_DIR", &around.build)]);
         all.extend(folders.filter_map(|(name, folder)| Some((name, folder.clone()?.into()))));
         all.extend(around.stores.iter().filter_map(|store| match store.way {
-            Way::Named(variable) => Some((variable, store.from.clone().into())),
-            Way::Linked | Way::Laid => None,
+            Access::Named(variable) => Some((variable, store.from.clone().into())),
+            Access::Linked | Access::Laid => None,
         }));
         // Without a cache, Go would compile its standard library for every verdict.
         let go = around.build.as_ref().filter(|_| around.tools.get("go").is_some());
@@ -334,7 +340,7 @@ impl Room {
             true => present()
                 .filter(|one| !one.is_scribbled_in())
                 .filter_map(|one| {
-                    Some(Bound {
+                    Some(BindMount {
                         from: one.from.clone(),
                         to: self.folder().join(one.place.as_ref()?),
                     })
@@ -362,7 +368,7 @@ impl Room {
         sandbox: &Sandbox,
         program: &Program,
         request: &Request<'_>,
-    ) -> Result<Fenced> {
+    ) -> Result<SandboxResult> {
         self.attended(sandbox, program, request, Attention::None)
     }
 
@@ -373,7 +379,7 @@ impl Room {
         program: &Program,
         request: &Request<'_>,
         attention: Attention<'_>,
-    ) -> Result<Fenced> {
+    ) -> Result<SandboxResult> {
         self.place_dependencies(sandbox)?;
         let mut fence = self.fence(sandbox, request.network);
         fence.writable.extend(request.extra.iter().cloned());

@@ -18,8 +18,8 @@ use redgreen_core::coverage::Coverage;
 use redgreen_core::egress::{AllowList, Entry, Target};
 use redgreen_core::framework::command::Command;
 use redgreen_core::framework::facts::Facts;
-use redgreen_core::framework::invoke::{Selection, Unable};
-use redgreen_core::framework::{self, FRAMEWORKS, Found, Framework, How};
+use redgreen_core::framework::invoke::{CannotRun, Selection};
+use redgreen_core::framework::{self, Detection, Execution, FRAMEWORKS, Framework};
 use redgreen_core::report::places::Places;
 use redgreen_core::report::{Exit, Outcome, Report};
 
@@ -29,7 +29,7 @@ use crate::config;
 use crate::egress::{Listen, Proxy, Rules};
 use crate::failure::Failure;
 use crate::foreign;
-use crate::process::{AtWork, Attention, Limits, Output, Program, Stop, kill_marked};
+use crate::process::{Attention, Limits, Output, Program, Stop, SuiteGuard, kill_marked};
 use crate::room::{Request, Room};
 use crate::sandbox::{Fence, Network, Outlet, Sandbox};
 
@@ -112,7 +112,7 @@ const SCRUBBED: &[&str] = &[
 /// The test frameworks of a project and their folders.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    found: Vec<Found>,
+    found: Vec<Detection>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -120,14 +120,14 @@ pub enum Place<'a> {
     /// In a folder, with the user's rights and environment, except for scrubbed variables.
     Open(&'a Path),
     /// In a folder inside a sandbox, for an agent that checks its progress.
-    Fenced(&'a Fenced<'a>),
+    Fenced(&'a SandboxedFolder<'a>),
     /// In a clean room inside a sandbox.
     Room(&'a Room, &'a Sandbox),
 }
 
 /// A folder and the sandbox of the programs that run in it.
 #[derive(Clone, Copy, Debug)]
-pub struct Fenced<'a> {
+pub struct SandboxedFolder<'a> {
     pub folder: &'a Path,
     pub sandbox: &'a Sandbox,
     pub fence: &'a Fence,
@@ -177,7 +177,7 @@ pub struct Settings {
 }
 
 /// The result of a run.
-struct Ran {
+struct RunOutput {
     report: Report,
     listed: Vec<String>,
     coverage: Option<Coverage>,
@@ -313,7 +313,7 @@ impl Suite {
         selection: &Selection,
         settings: &Settings,
         stop: &Stop,
-    ) -> Result<Vec<Ran>> {
+    ) -> Result<Vec<RunOutput>> {
         let workdir = place.folder();
         let deadline = Instant::now() + settings.timeout;
         let mut all = Vec::new();
@@ -360,7 +360,7 @@ struct Run<'a> {
     settings: &'a Settings,
     stop: &'a Stop,
     /// Receives the output of the programs, to show progress.
-    at_work: &'a AtWork,
+    at_work: &'a SuiteGuard,
     /// A temporary folder outside the worktree that only we can read.
     scratch: &'a Path,
     deadline: Instant,
@@ -370,9 +370,9 @@ impl Run<'_> {
     /// Runs the framework, or the one that runs the same tests where it is not installed.
     fn installed<'f>(
         &self,
-        found: &'f Found,
+        found: &'f Detection,
         selection: &Selection,
-    ) -> Result<(Cow<'f, Found>, Option<Ran>)> {
+    ) -> Result<(Cow<'f, Detection>, Option<RunOutput>)> {
         let missing = match self.measured(found, selection) {
             Ok(ran) => return Ok((Cow::Borrowed(found), ran)),
             Err(error) => error,
@@ -387,7 +387,7 @@ impl Run<'_> {
     }
 
     /// Where nothing can measure lines, the tests are run without.
-    fn measured(&self, found: &Found, selection: &Selection) -> Result<Option<Ran>> {
+    fn measured(&self, found: &Detection, selection: &Selection) -> Result<Option<RunOutput>> {
         match self.framework(found, selection)? {
             None if *selection == Selection::Coverage => self.framework(found, &Selection::All),
             ran => Ok(ran),
@@ -395,7 +395,7 @@ impl Run<'_> {
     }
 
     /// `None` when the framework has no such thing as what is selected.
-    fn framework(&self, found: &Found, selection: &Selection) -> Result<Option<Ran>> {
+    fn framework(&self, found: &Detection, selection: &Selection) -> Result<Option<RunOutput>> {
         let facts = Facts {
             folder: found.folder.clone(),
             root: text(self.workdir)?,
@@ -405,29 +405,29 @@ impl Run<'_> {
             chosen: facts::chosen(self.workdir, selection),
         };
         let invoked = match (&found.row.how, &found.command) {
-            (How::Cargo, _) => return cargo::run(self, selection),
-            (How::Process(process), _) => (process.invoke)(&facts, selection),
-            (How::Command, Some(command)) => command.invoke(selection),
-            (How::Command, None) => return Ok(None),
+            (Execution::Cargo, _) => return cargo::run(self, selection),
+            (Execution::Process(process), _) => (process.invoke)(&facts, selection),
+            (Execution::Command, Some(command)) => command.invoke(selection),
+            (Execution::Command, None) => return Ok(None),
         };
         let invocation = match invoked {
             Ok(invocation) => invocation,
-            Err(Unable::Unsupported(_)) => return Ok(None),
-            Err(Unable::Missing(missing)) => return Err(invocation::missing(&missing).into()),
+            Err(CannotRun::Unsupported(_)) => return Ok(None),
+            Err(CannotRun::Missing(missing)) => return Err(invocation::missing(&missing).into()),
         };
         let performed = invocation::perform(self, &facts, &invocation)?;
         let captured = &performed.captured;
         let (mut report, listed) = match (&found.row.how, &found.command) {
-            (How::Process(process), _) if *selection == Selection::List => {
+            (Execution::Process(process), _) if *selection == Selection::List => {
                 ((process.parse)(captured), (process.list)(captured))
             }
-            (How::Process(process), _) => ((process.parse)(captured), Vec::new()),
-            (How::Command, Some(command)) => (command.parse(captured), Vec::new()),
-            (How::Cargo | How::Command, _) => return Ok(None),
+            (Execution::Process(process), _) => ((process.parse)(captured), Vec::new()),
+            (Execution::Command, Some(command)) => (command.parse(captured), Vec::new()),
+            (Execution::Cargo | Execution::Command, _) => return Ok(None),
         };
         report.command = invocation.shown;
         report.output_tail = tail(&performed.words);
-        Ok(Some(Ran { report, listed, coverage: performed.coverage }))
+        Ok(Some(RunOutput { report, listed, coverage: performed.coverage }))
     }
 
     /// The folders that are removed from reports, with the names that users see instead.

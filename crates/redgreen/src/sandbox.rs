@@ -59,7 +59,7 @@ pub struct Fence {
     /// Read-only paths inside a hidden folder that stay visible.
     pub shown: Vec<PathBuf>,
     /// Folders that are mounted read-only at another existing path. Requires `Sandbox::binds`.
-    pub bound: Vec<Bound>,
+    pub bound: Vec<BindMount>,
     pub network: Network,
     /// The way out of a private loopback network.
     pub outlet: Option<Outlet>,
@@ -70,7 +70,7 @@ pub struct Fence {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bound {
+pub struct BindMount {
     pub from: PathBuf,
     pub to: PathBuf,
 }
@@ -95,7 +95,7 @@ pub enum Network {
 
 /// The mechanism of a sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Means {
+pub enum Mechanism {
     Bubblewrap,
     Namespaces,
     Landlock,
@@ -105,18 +105,18 @@ pub enum Means {
 
 /// What a sandbox enforced, for the verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Held {
-    pub by: Means,
-    pub files: Grip,
-    pub network: Grip,
+pub struct Enforcement {
+    pub by: Mechanism,
+    pub files: Strength,
+    pub network: Strength,
     /// Sockets of other programs, in the file system and abstract.
-    pub sockets: Grip,
-    pub processes: Grip,
+    pub sockets: Strength,
+    pub processes: Strength,
 }
 
 /// How well one part of a sandbox is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grip {
+pub enum Strength {
     Firm,
     /// Enforced with this gap.
     Loose(&'static str),
@@ -126,15 +126,15 @@ pub enum Grip {
 
 /// The result of a sandboxed program.
 #[derive(Debug)]
-pub struct Fenced {
+pub struct SandboxResult {
     pub output: Output,
-    pub held: Held,
+    pub held: Enforcement,
 }
 
 /// The mechanism that this machine supports.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
-    by: Means,
+    by: Mechanism,
     /// The executable of redgreen.
     #[cfg_attr(
         target_os = "macos",
@@ -147,7 +147,7 @@ pub struct Sandbox {
     pub passed_over: Vec<String>,
 }
 
-impl Means {
+impl Mechanism {
     /// Those of this platform, the strongest first.
     pub const ALL: [Self; platform::ALL.len()] = platform::ALL;
 
@@ -199,7 +199,7 @@ impl Sandbox {
     pub fn open() -> Result<Self> {
         let helper = std::env::current_exe().context("find our own program")?;
         Ok(Self {
-            by: Means::Nothing,
+            by: Mechanism::Nothing,
             helper,
             tool: None,
             passed_over: vec!["disabled by the configuration".to_owned()],
@@ -207,25 +207,27 @@ impl Sandbox {
     }
 
     /// Whether each mechanism works here, strongest first.
-    pub fn each() -> Result<Vec<(Means, Result<()>)>> {
+    pub fn each() -> Result<Vec<(Mechanism, Result<()>)>> {
         let helper = std::env::current_exe().context("find our own program")?;
-        Ok(Means::fences().map(|means| (means, Self::with(means, &helper).map(|_| ()))).collect())
+        Ok(Mechanism::fences()
+            .map(|means| (means, Self::with(means, &helper).map(|_| ())))
+            .collect())
     }
 
     /// The strongest mechanism that works here, tested with `helper`, an executable of redgreen.
     pub fn probe(helper: &Path) -> Self {
         let mut passed_over = Vec::new();
-        for means in Means::fences() {
+        for means in Mechanism::fences() {
             match Self::with(means, helper) {
                 Ok(sandbox) => return Self { passed_over, ..sandbox },
                 Err(error) => passed_over.push(format!("{}: {error:#}", means.as_str())),
             }
         }
-        Self { by: Means::Nothing, helper: helper.to_owned(), tool: None, passed_over }
+        Self { by: Mechanism::Nothing, helper: helper.to_owned(), tool: None, passed_over }
     }
 
     /// This mechanism, or the reason why it does not work here.
-    pub fn with(means: Means, helper: &Path) -> Result<Self> {
+    pub fn with(means: Mechanism, helper: &Path) -> Result<Self> {
         let tool = means
             .tool()
             .map(|name| find(name).with_context(|| format!("{name} is not installed")))
@@ -234,7 +236,7 @@ impl Sandbox {
     }
 
     /// Like `with`, with a `bwrap` or `unshare` outside the system folders.
-    pub fn with_tool(means: Means, helper: &Path, tool: Option<PathBuf>) -> Result<Self> {
+    pub fn with_tool(means: Mechanism, helper: &Path, tool: Option<PathBuf>) -> Result<Self> {
         let sandbox = Self { by: means, helper: helper.to_owned(), tool, passed_over: Vec::new() };
         let nowhere = Fence { network: Network::Loopback, ..Fence::default() };
         let program = Program::new("true").cwd("/").env_clear().env("PATH", "/usr/bin:/bin");
@@ -248,7 +250,7 @@ impl Sandbox {
         Ok(sandbox)
     }
 
-    pub fn by(&self) -> Means {
+    pub fn by(&self) -> Mechanism {
         self.by
     }
 
@@ -270,7 +272,7 @@ impl Sandbox {
         fence: &Fence,
         limits: Limits,
         stop: &Stop,
-    ) -> Result<Fenced> {
+    ) -> Result<SandboxResult> {
         self.attended(program, fence, limits, stop, Attention::None)
     }
 
@@ -282,50 +284,51 @@ impl Sandbox {
         limits: Limits,
         stop: &Stop,
         attention: Attention<'_>,
-    ) -> Result<Fenced> {
+    ) -> Result<SandboxResult> {
         let mut output = platform::wrap(self, program, fence)?.attended(limits, stop, attention)?;
         if let Some(error) = platform::setup_error(&output) {
             return Err(error.context(format!("sandbox {}", program.line())));
         }
         output.exit = platform::real_exit(output.exit);
-        Ok(Fenced { output, held: self.held(fence) })
+        Ok(SandboxResult { output, held: self.held(fence) })
     }
 
     /// What this sandbox enforces for a run.
-    pub fn held(&self, fence: &Fence) -> Held {
+    pub fn held(&self, fence: &Fence) -> Enforcement {
         match self.by {
-            Means::Nothing => no_fence(fence),
-            Means::Bubblewrap | Means::Namespaces | Means::Landlock | Means::Seatbelt => {
-                platform::held(self.by, fence)
-            }
+            Mechanism::Nothing => no_fence(fence),
+            Mechanism::Bubblewrap
+            | Mechanism::Namespaces
+            | Mechanism::Landlock
+            | Mechanism::Seatbelt => platform::held(self.by, fence),
         }
     }
 }
 
 /// Only the processes are killed at the end.
-fn no_fence(fence: &Fence) -> Held {
-    Held {
-        by: Means::Nothing,
-        files: Grip::Not("everything is readable, and writable with the user's rights"),
+fn no_fence(fence: &Fence) -> Enforcement {
+    Enforcement {
+        by: Mechanism::Nothing,
+        files: Strength::Not("everything is readable, and writable with the user's rights"),
         network: match fence.network {
-            Network::None | Network::Loopback => Grip::Not("open"),
-            Network::Full => Grip::Firm,
+            Network::None | Network::Loopback => Strength::Not("open"),
+            Network::Full => Strength::Firm,
         },
-        sockets: Grip::Not("all of the user's sockets are reachable"),
-        processes: Grip::Loose(platform::SEARCH),
+        sockets: Strength::Not("all of the user's sockets are reachable"),
+        processes: Strength::Loose(platform::SEARCH),
     }
 }
 
-impl Held {
+impl Enforcement {
     /// Whether everything is enforced without gaps.
     pub fn is_firm(&self) -> bool {
         [self.files, self.network, self.sockets, self.processes]
             .iter()
-            .all(|grip| *grip == Grip::Firm)
+            .all(|grip| *grip == Strength::Firm)
     }
 }
 
-impl fmt::Display for Held {
+impl fmt::Display for Enforcement {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "sandboxed by {}", self.by.as_str())?;
         let parts = [
@@ -336,9 +339,9 @@ impl fmt::Display for Held {
         ];
         for (part, grip) in parts {
             match grip {
-                Grip::Firm => {}
-                Grip::Loose(gap) => write!(out, "; {part} partly: {gap}")?,
-                Grip::Not(reason) => write!(out, "; {part} not: {reason}")?,
+                Strength::Firm => {}
+                Strength::Loose(gap) => write!(out, "; {part} partly: {gap}")?,
+                Strength::Not(reason) => write!(out, "; {part} not: {reason}")?,
             }
         }
         Ok(())

@@ -1,19 +1,19 @@
 //! A trial: the judge asks for an experiment, it runs in the clean room, and the judge gets the
 //! observation, until it decides. All verdicts come from here.
 
-mod ahead;
 mod builds;
 mod change;
+mod created_files;
 mod environment;
 mod explain;
-mod made;
 mod memory;
-mod only_there;
 mod open;
 mod packages;
 mod perform;
-mod reading;
+mod prefetch;
+mod room_failures;
 mod search;
+mod tree_reader;
 
 use std::path::Path;
 use std::thread::{self, Scope};
@@ -23,7 +23,7 @@ use anyhow::Result;
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::coverage::Coverage;
 use redgreen_core::experiment::{
-    Allowance, Experiment, Observation, Question, Tree, Way, order, suite,
+    Allowance, Experiment, Method, Observation, Question, Tree, order, suite,
 };
 use redgreen_core::framework::command::{self, Command};
 use redgreen_core::framework::invoke::Selection;
@@ -41,10 +41,10 @@ use crate::process::Stop;
 use crate::runner::{self, Suite};
 use crate::sandbox::Network;
 
-use ahead::Ahead;
 use open::Trial;
 use perform::Conditions;
-use reading::Reading;
+use prefetch::Prefetch;
+use tree_reader::TreeReader;
 
 /// The default number of mutants in the changed lines.
 const MUTANTS: usize = 6;
@@ -61,17 +61,17 @@ const COMPARISON_WALL: Duration = Duration::from_secs(90);
 const COMPARISONS_MIN: usize = 30;
 
 pub(crate) use change::change;
-pub use environment::{FOLDERS, Seen, Surrounding, installed_places};
-pub use made::note as note_made;
-pub use memory::{Memory, Remembered};
-pub use only_there::{explain, only_there};
-pub use redgreen_core::judge::Withheld;
-pub use redgreen_core::withheld::Unseen;
-pub use search::{Range, Searched, search};
+pub use created_files::note as note_made;
+pub use environment::{EnvironmentRecord, FOLDERS, TrialEnvironment, installed_places};
+pub use memory::{Memory, StoredResult};
+pub use redgreen_core::judge::WithheldSet;
+pub use redgreen_core::withheld::WithheldResults;
+pub use room_failures::{explain, only_there};
+pub use search::{Range, SearchResult, search};
 
 /// The context of a trial.
 #[derive(Clone, Copy, Debug)]
-pub struct Ground<'a> {
+pub struct TrialContext<'a> {
     pub git: &'a Git,
     /// The folder with installed packages: the user's checkout, or the run's worktree.
     pub checkout: &'a Path,
@@ -87,7 +87,7 @@ pub struct Ground<'a> {
     pub stop: &'a Stop,
 }
 
-impl Ground<'_> {
+impl TrialContext<'_> {
     /// The test suite of a tree: the given command, the project's settings, or detection.
     ///
     /// A command that is no call of a known runner, such as `make test`, has an exit code and no
@@ -117,9 +117,9 @@ pub struct Candidate<'a> {
     /// The tests that RED made fail; `None` if no earlier verdict is stored.
     pub targets: Option<Vec<String>>,
     /// The environment when the base was accepted.
-    pub surroundings: Option<Seen>,
+    pub surroundings: Option<EnvironmentRecord>,
     pub brief: &'a str,
-    pub withheld: Withheld<'a>,
+    pub withheld: WithheldSet<'a>,
     /// The test files to run; all if empty.
     pub only: &'a [String],
     pub timeout: Duration,
@@ -129,16 +129,16 @@ pub struct Candidate<'a> {
 
 /// The result of a trial.
 #[derive(Debug)]
-pub struct Tried {
+pub struct TrialResult {
     pub verdict: Verdict,
     pub change: Change,
     /// The report that the next phase is compared with.
     pub report: Report,
     /// The unmodified report of the candidate's own run.
     pub shown: Report,
-    pub surroundings: Seen,
+    pub surroundings: EnvironmentRecord,
     /// The results of the withheld tests.
-    pub unseen: Unseen,
+    pub unseen: WithheldResults,
     /// How the tests were sandboxed.
     pub fence: String,
     /// The time of all test runs.
@@ -148,7 +148,7 @@ pub struct Tried {
 }
 
 /// Runs the trial.
-pub fn hold(ground: Ground<'_>, candidate: &Candidate<'_>) -> Result<Tried> {
+pub fn hold(ground: TrialContext<'_>, candidate: &Candidate<'_>) -> Result<TrialResult> {
     let started = Instant::now();
     let mut trial = Trial::open(
         ground,
@@ -168,17 +168,17 @@ pub fn hold(ground: Ground<'_>, candidate: &Candidate<'_>) -> Result<Tried> {
 }
 
 /// Runs all tests of a tree in the clean room, before anyone works on it.
-pub fn measure(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Remembered> {
+pub fn measure(ground: TrialContext<'_>, tree: &str, timeout: Duration) -> Result<StoredResult> {
     let mut trial = Trial::open(ground, tree, tree, None, timeout)?;
     let report = trial.run(&Selection::All, &[]);
     let surroundings = trial.surroundings.clone();
     trial.close()?;
-    Ok(Remembered { version: 1, report: report?, targets: Vec::new(), surroundings })
+    Ok(StoredResult { version: 1, report: report?, targets: Vec::new(), surroundings })
 }
 
 /// The verdict on a merge with another branch, by the REFACTOR rules for every test that passed
 /// before. Changes of the other branch are not attributed to this step.
-pub fn as_a_merge(target: &str, candidate: &Candidate<'_>, tried: &Tried) -> Verdict {
+pub fn as_a_merge(target: &str, candidate: &Candidate<'_>, tried: &TrialResult) -> Verdict {
     let merged =
         ChangedPath { path: target.to_owned(), kind: Kind::Modified, class: Class::Implementation };
     let (change, before) =
@@ -193,18 +193,22 @@ pub fn as_a_merge(target: &str, candidate: &Candidate<'_>, tried: &Tried) -> Ver
 }
 
 /// Like `measure`, for a tree whose tests already ran in the clean room from another checkout.
-pub fn remember(ground: Ground<'_>, tree: &str, report: Report) -> Result<Remembered> {
+pub fn remember(ground: TrialContext<'_>, tree: &str, report: Report) -> Result<StoredResult> {
     let surroundings = environment::look(ground, tree, None)?.seen;
-    Ok(Remembered { version: 1, report, targets: Vec::new(), surroundings })
+    Ok(StoredResult { version: 1, report, targets: Vec::new(), surroundings })
 }
 
 /// The current environment of a tree's tests. `known` is an earlier scan.
-pub fn look_around(ground: Ground<'_>, tree: &str, known: Option<&Seen>) -> Result<Seen> {
+pub fn look_around(
+    ground: TrialContext<'_>,
+    tree: &str,
+    known: Option<&EnvironmentRecord>,
+) -> Result<EnvironmentRecord> {
     Ok(environment::look(ground, tree, known)?.seen)
 }
 
 /// The lines covered by the tests of a tree, in the clean room; `None` without a coverage tool.
-pub fn cover(ground: Ground<'_>, tree: &str, timeout: Duration) -> Result<Option<Coverage>> {
+pub fn cover(ground: TrialContext<'_>, tree: &str, timeout: Duration) -> Result<Option<Coverage>> {
     let mut trial = Trial::open(ground, tree, tree, None, timeout)?;
     let coverage = trial.cover();
     trial.close()?;
@@ -216,7 +220,7 @@ impl<'a> Trial<'a> {
         &mut self,
         scope: &'scope Scope<'scope, 'env>,
         candidate: &'env Candidate<'env>,
-    ) -> Result<Tried>
+    ) -> Result<TrialResult>
     where
         'a: 'env,
     {
@@ -245,7 +249,7 @@ impl<'a> Trial<'a> {
         // A report made with other tools says nothing about the candidate, so the base is measured
         // again.
         let is_known = other_tools.is_empty();
-        let reading = Reading::of(git, candidate)?;
+        let reading = TreeReader::of(git, candidate)?;
         let mut case = Case {
             phase: candidate.phase,
             change: &change,
@@ -284,11 +288,11 @@ impl<'a> Trial<'a> {
             };
             if !likely.is_empty() {
                 let helpers = ahead.get_or_insert_with(|| {
-                    Ahead::start(scope, self.annex(), &conditions, self.ground.stop.part())
+                    Prefetch::start(scope, self.annex(), &conditions, self.ground.stop.part())
                 });
                 helpers.expect(likely);
             }
-            let made = ahead.as_ref().and_then(|ahead: &Ahead| {
+            let made = ahead.as_ref().and_then(|ahead: &Prefetch| {
                 let waited = Instant::now();
                 let made = ahead.take(&now);
                 self.running += waited.elapsed();
@@ -319,10 +323,10 @@ impl<'a> Trial<'a> {
         Ok(self.tried(ruling, change))
     }
 
-    fn tried(&self, ruling: Ruling, change: Change) -> Tried {
+    fn tried(&self, ruling: Ruling, change: Change) -> TrialResult {
         let fence = self.room.fence(&self.sandbox, Network::Loopback);
         let fence = self.sandbox.held(&fence).to_string();
-        Tried {
+        TrialResult {
             verdict: ruling.verdict,
             change,
             report: ruling.report,
@@ -375,7 +379,7 @@ impl Budget {
                     && since.elapsed() > COMPARISON_WALL.max(self.usual * 2)
             }
             Allowance::Program => {
-                let is_program = matches!(experiment.way, Way::Program { .. });
+                let is_program = matches!(experiment.way, Method::Program { .. });
                 is_program && self.programs_until.is_some_and(|end| Instant::now() > end)
             }
             Allowance::Needed => false,

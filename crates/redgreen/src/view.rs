@@ -1,9 +1,9 @@
 //! Formats everything for people. Contains no rules; decisions are made elsewhere.
 
 mod live;
-mod now;
 mod progress;
 mod screen;
+mod status_line;
 mod words;
 mod wrap;
 
@@ -11,9 +11,9 @@ use redgreen_core::text;
 use serde::Serialize;
 
 pub use live::Live;
-pub use now::Now;
 pub use progress::{moment, notice_line};
 pub(crate) use screen::{Style, paint, plain};
+pub use status_line::StatusLine;
 pub use words::{
     POLICY, block, brief, clip, cost, count, date, experiments, next_line, only_there, outcome,
     patch, reachable, readable, sentence, size, spent_so_far, title,

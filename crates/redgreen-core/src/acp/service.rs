@@ -14,11 +14,11 @@ const NOT_FOUND: i64 = -32002;
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServiceRequest {
     id: Value,
-    pub wish: Wish,
+    pub wish: ServiceCall,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wish {
+pub enum ServiceCall {
     /// Lines start at 1.
     Read {
         path: String,
@@ -59,7 +59,7 @@ pub struct Command {
 
 /// The result of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Served {
+pub enum ServiceResult {
     Text(String),
     Done,
     Terminal(String),
@@ -82,25 +82,25 @@ pub(super) fn asked(method: &str, id: &Value, params: &Value) -> Option<ServiceR
     let wish = match method {
         "fs/read_text_file" => {
             let (line, limit) = (number(params, "/line"), number(params, "/limit"));
-            word("/path").map(|path| Wish::Read { path, line, limit })
+            word("/path").map(|path| ServiceCall::Read { path, line, limit })
         }
-        "fs/write_text_file" => {
-            word("/path").zip(word("/content")).map(|(path, content)| Wish::Write { path, content })
-        }
-        "terminal/create" => command(params).map(Wish::Start),
-        "terminal/output" => terminal().map(|terminal| Wish::Output { terminal }),
-        "terminal/wait_for_exit" => terminal().map(|terminal| Wish::Wait { terminal }),
-        "terminal/kill" => terminal().map(|terminal| Wish::Kill { terminal }),
-        "terminal/release" => terminal().map(|terminal| Wish::Release { terminal }),
+        "fs/write_text_file" => word("/path")
+            .zip(word("/content"))
+            .map(|(path, content)| ServiceCall::Write { path, content }),
+        "terminal/create" => command(params).map(ServiceCall::Start),
+        "terminal/output" => terminal().map(|terminal| ServiceCall::Output { terminal }),
+        "terminal/wait_for_exit" => terminal().map(|terminal| ServiceCall::Wait { terminal }),
+        "terminal/kill" => terminal().map(|terminal| ServiceCall::Kill { terminal }),
+        "terminal/release" => terminal().map(|terminal| ServiceCall::Release { terminal }),
         _ => return None,
     };
-    let wish = wish.unwrap_or_else(|| Wish::Nonsense { method: method.to_owned() });
+    let wish = wish.unwrap_or_else(|| ServiceCall::Nonsense { method: method.to_owned() });
     Some(ServiceRequest { id: id.clone(), wish })
 }
 
 impl ServiceRequest {
     /// The line that answers the request.
-    pub fn answer(&self, served: &Result<Served, Refusal>) -> String {
+    pub fn answer(&self, served: &Result<ServiceResult, Refusal>) -> String {
         let answer = match served {
             Ok(served) => json!({ "jsonrpc": "2.0", "id": self.id, "result": result(served) }),
             Err(refusal) => {
@@ -117,18 +117,18 @@ impl ServiceRequest {
     }
 }
 
-impl Wish {
+impl ServiceCall {
     /// The equivalent tool and its object, for the user.
     pub(super) fn told(&self) -> Option<(&'static str, String)> {
         match self {
-            Wish::Read { path, .. } => Some(("read", path.clone())),
-            Wish::Write { path, .. } => Some(("write", path.clone())),
-            Wish::Start(command) => Some(("terminal", command.line())),
-            Wish::Output { .. }
-            | Wish::Wait { .. }
-            | Wish::Kill { .. }
-            | Wish::Release { .. }
-            | Wish::Nonsense { .. } => None,
+            ServiceCall::Read { path, .. } => Some(("read", path.clone())),
+            ServiceCall::Write { path, .. } => Some(("write", path.clone())),
+            ServiceCall::Start(command) => Some(("terminal", command.line())),
+            ServiceCall::Output { .. }
+            | ServiceCall::Wait { .. }
+            | ServiceCall::Kill { .. }
+            | ServiceCall::Release { .. }
+            | ServiceCall::Nonsense { .. } => None,
         }
     }
 }
@@ -157,15 +157,15 @@ fn command(params: &Value) -> Option<Command> {
     })
 }
 
-fn result(served: &Served) -> Value {
+fn result(served: &ServiceResult) -> Value {
     match served {
-        Served::Text(content) => json!({ "content": content }),
-        Served::Done => json!({}),
-        Served::Terminal(id) => json!({ "terminalId": id }),
-        Served::Output { text, cut, exit } => {
+        ServiceResult::Text(content) => json!({ "content": content }),
+        ServiceResult::Done => json!({}),
+        ServiceResult::Terminal(id) => json!({ "terminalId": id }),
+        ServiceResult::Output { text, cut, exit } => {
             json!({ "output": text, "truncated": cut, "exitStatus": exit.map(status) })
         }
-        Served::Ended(exit) => status(*exit),
+        ServiceResult::Ended(exit) => status(*exit),
     }
 }
 
@@ -203,18 +203,18 @@ mod tests {
             (
                 "fs/read_text_file",
                 json!({ "path": "/w/a", "line": 2, "limit": 3 }),
-                Some(Wish::Read { path: "/w/a".to_owned(), line: Some(2), limit: Some(3) }),
+                Some(ServiceCall::Read { path: "/w/a".to_owned(), line: Some(2), limit: Some(3) }),
             ),
             (
                 "fs/write_text_file",
                 json!({ "path": "/w/a", "content": "" }),
-                Some(Wish::Write { path: "/w/a".to_owned(), content: String::new() }),
+                Some(ServiceCall::Write { path: "/w/a".to_owned(), content: String::new() }),
             ),
             (
                 "terminal/create",
                 json!({ "command": "ls", "args": ["-l", 7], "env": [{ "name": "A", "value": "b" }, {}],
                         "cwd": "/w", "outputByteLimit": 9 }),
-                Some(Wish::Start(Command {
+                Some(ServiceCall::Start(Command {
                     command: "ls".to_owned(),
                     args: vec!["-l".to_owned()],
                     env: vec![("A".to_owned(), "b".to_owned())],
@@ -225,32 +225,32 @@ mod tests {
             (
                 "terminal/output",
                 json!({ "terminalId": "t" }),
-                Some(Wish::Output { terminal: terminal() }),
+                Some(ServiceCall::Output { terminal: terminal() }),
             ),
             (
                 "terminal/wait_for_exit",
                 json!({ "terminalId": "t" }),
-                Some(Wish::Wait { terminal: terminal() }),
+                Some(ServiceCall::Wait { terminal: terminal() }),
             ),
             (
                 "terminal/kill",
                 json!({ "terminalId": "t" }),
-                Some(Wish::Kill { terminal: terminal() }),
+                Some(ServiceCall::Kill { terminal: terminal() }),
             ),
             (
                 "terminal/release",
                 json!({ "terminalId": "t" }),
-                Some(Wish::Release { terminal: terminal() }),
+                Some(ServiceCall::Release { terminal: terminal() }),
             ),
             (
                 "terminal/create",
                 json!({ "command": " " }),
-                Some(Wish::Nonsense { method: "terminal/create".to_owned() }),
+                Some(ServiceCall::Nonsense { method: "terminal/create".to_owned() }),
             ),
             (
                 "fs/read_text_file",
                 Value::Null,
-                Some(Wish::Nonsense { method: "fs/read_text_file".to_owned() }),
+                Some(ServiceCall::Nonsense { method: "fs/read_text_file".to_owned() }),
             ),
             ("elicitation/create", json!({}), None),
         ] {
@@ -265,15 +265,15 @@ mod tests {
     #[test]
     fn answers_have_the_id_of_their_request() {
         let asked = asked("terminal/output", &json!("x"), &json!({ "terminalId": "t" })).unwrap();
-        let output = |exit| Ok(Served::Output { text: "a".to_owned(), cut: true, exit });
+        let output = |exit| Ok(ServiceResult::Output { text: "a".to_owned(), cut: true, exit });
         for (served, expected) in [
             (output(None), r#""result":{"output":"a","truncated":true,"exitStatus":null}"#),
             (output(Some(Exit::Code(3))), r#""exitStatus":{"exitCode":3,"signal":null}"#),
             (
-                Ok(Served::Ended(Exit::Signal(15))),
+                Ok(ServiceResult::Ended(Exit::Signal(15))),
                 r#""result":{"exitCode":null,"signal":"SIGTERM"}"#,
             ),
-            (Ok(Served::Ended(Exit::Signal(34))), r#""signal":"SIG34""#),
+            (Ok(ServiceResult::Ended(Exit::Signal(34))), r#""signal":"SIG34""#),
             (
                 Err(Refusal::Missing("a".to_owned())),
                 r#""error":{"code":-32002,"message":"Resource not found: a"}"#,

@@ -12,7 +12,13 @@ macro_rules! sample {
 
 fn plan(strategy: Strategy, mode: Option<&str>) -> Plan {
     let (folder, prompt) = ("/project".to_owned(), Some("Write hello.py".to_owned()));
-    Plan { folder, prompt, strategy, mode: mode.map(str::to_owned), offers: Offers::default() }
+    Plan {
+        folder,
+        prompt,
+        strategy,
+        mode: mode.map(str::to_owned),
+        offers: ClientServices::default(),
+    }
 }
 
 /// Replays the messages of an agent and returns the sent methods and the client.
@@ -201,7 +207,9 @@ fn cancels_only_a_running_turn() {
 #[test]
 fn announces_offered_services_and_passes_requests_on() {
     let read = r#"{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{"path":"/project/a.py"}}"#;
-    for (offers, announced) in [(Offers::Nothing, false), (Offers::FilesAndTerminals, true)] {
+    for (offers, announced) in
+        [(ClientServices::Nothing, false), (ClientServices::FilesAndTerminals, true)]
+    {
         let mut client = Client::new(Plan { offers, ..plan(Strategy::New, None) });
         let greeting: Value = serde_json::from_str(&client.begin()).unwrap();
         let expected = json!({ "fs": { "readTextFile": announced, "writeTextFile": announced }, "terminal": announced });

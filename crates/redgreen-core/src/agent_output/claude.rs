@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{AgentError, AgentOutput, number, object, sum, text};
-use crate::agent::Said;
+use crate::agent::AgentActivity;
 
 const TOKENS: [&str; 4] =
     ["/input_tokens", "/output_tokens", "/cache_creation_input_tokens", "/cache_read_input_tokens"];
@@ -19,7 +19,7 @@ pub fn message(text: &str) -> String {
     format!("{line}\n")
 }
 
-pub(super) fn event(agent_output: &mut AgentOutput, event: &Value) -> Vec<Said> {
+pub(super) fn event(agent_output: &mut AgentOutput, event: &Value) -> Vec<AgentActivity> {
     agent_output.met(text(event, "/session_id"));
     match text(event, "/type") {
         Some("assistant") => assistant(agent_output, event),
@@ -44,7 +44,7 @@ pub(super) fn event(agent_output: &mut AgentOutput, event: &Value) -> Vec<Said> 
     }
 }
 
-fn assistant(agent_output: &mut AgentOutput, event: &Value) -> Vec<Said> {
+fn assistant(agent_output: &mut AgentOutput, event: &Value) -> Vec<AgentActivity> {
     let blocks = event.pointer("/message/content").and_then(Value::as_array);
     let mut said = Vec::new();
     for block in blocks.into_iter().flatten() {

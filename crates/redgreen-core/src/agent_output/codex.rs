@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use super::{AgentError, AgentOutput, sum, text};
-use crate::agent::Said;
+use crate::agent::AgentActivity;
 
-pub(super) fn event(agent_output: &mut AgentOutput, event: &Value) -> Vec<Said> {
+pub(super) fn event(agent_output: &mut AgentOutput, event: &Value) -> Vec<AgentActivity> {
     match text(event, "/type") {
         Some("thread.started") => agent_output.met(text(event, "/thread_id")),
         Some("item.started" | "item.completed") => {
@@ -33,7 +33,7 @@ pub(super) fn event(agent_output: &mut AgentOutput, event: &Value) -> Vec<Said> 
     Vec::new()
 }
 
-fn item(agent_output: &mut AgentOutput, event: &Value) -> Option<Said> {
+fn item(agent_output: &mut AgentOutput, event: &Value) -> Option<AgentActivity> {
     let started = text(event, "/type") == Some("item.started");
     let item = event.get("item")?;
     match (text(item, "/type")?, started) {

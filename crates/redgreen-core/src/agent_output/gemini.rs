@@ -4,9 +4,9 @@
 use serde_json::Value;
 
 use super::{AgentError, AgentOutput, number, object, text};
-use crate::agent::Said;
+use crate::agent::AgentActivity;
 
-pub(super) fn event(agent_output: &mut AgentOutput, event: &Value) -> Vec<Said> {
+pub(super) fn event(agent_output: &mut AgentOutput, event: &Value) -> Vec<AgentActivity> {
     match text(event, "/type") {
         Some("init") => agent_output.met(text(event, "/session_id")),
         Some("message") if text(event, "/role") == Some("assistant") => {

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::{AgentError, AgentOutput, number, object, sum, text};
-use crate::agent::Said;
+use crate::agent::AgentActivity;
 
-pub(super) fn event(agent_output: &mut AgentOutput, event: &Value) -> Vec<Said> {
+pub(super) fn event(agent_output: &mut AgentOutput, event: &Value) -> Vec<AgentActivity> {
     agent_output.met(text(event, "/sessionID"));
     match text(event, "/type") {
         Some("text") => {

@@ -2,13 +2,13 @@
 //! their text.
 
 use super::{AgentError, AgentOutput};
-use crate::agent::Said;
+use crate::agent::AgentActivity;
 
-pub(super) fn text(agent_output: &mut AgentOutput, line: &str) -> Vec<Said> {
+pub(super) fn text(agent_output: &mut AgentOutput, line: &str) -> Vec<AgentActivity> {
     agent_output.says(&format!("{line}\n")).into_iter().collect()
 }
 
-pub(super) fn aider(agent_output: &mut AgentOutput, line: &str) -> Vec<Said> {
+pub(super) fn aider(agent_output: &mut AgentOutput, line: &str) -> Vec<AgentActivity> {
     if let Some(error) = line.strip_prefix("litellm.").filter(|words| words.contains("Error")) {
         agent_output.fails(AgentError::new(error).status(litellm_status(error)));
         return Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn aider(agent_output: &mut AgentOutput, line: &str) -> Vec<Said> {
     }
     if let Some(file) = line.strip_prefix("Applied edit to ") {
         agent_output.note(line);
-        return vec![Said::Tool { name: "edit".to_owned(), what: file.to_owned() }];
+        return vec![AgentActivity::Tool { name: "edit".to_owned(), what: file.to_owned() }];
     }
     text(agent_output, line)
 }

@@ -97,11 +97,12 @@ fn a_failed_request_fails_the_turn_with_any_exit_code() {
 #[test]
 fn messages_and_tool_calls_are_shown_and_recorded() {
     let mut agent_output = AgentOutput::new(Dialect::Claude);
-    let said: Vec<Said> =
+    let said: Vec<AgentActivity> =
         sample!("claude-hello.jsonl").lines().flat_map(|line| agent_output.line(line)).collect();
-    let tool = Said::Tool { name: "Write".to_owned(), what: "/project/hello.py".to_owned() };
+    let tool =
+        AgentActivity::Tool { name: "Write".to_owned(), what: "/project/hello.py".to_owned() };
     assert!(
-        said.contains(&tool) && said.contains(&Said::Text("Wrote hello.py.".to_owned())),
+        said.contains(&tool) && said.contains(&AgentActivity::Text("Wrote hello.py.".to_owned())),
         "{said:?}"
     );
     assert!(

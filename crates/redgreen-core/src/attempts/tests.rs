@@ -13,7 +13,7 @@ fn candidate(number: u32, words: &str) -> Candidate {
         (0, Some(7), format!("t{number}"), vec![]);
     let share = |word: &str| {
         let (passed, of) = word[..word.len() - 1].split_once('/').unwrap();
-        Tested { passed: passed.parse().unwrap(), of: of.parse().unwrap() }
+        PassCount { passed: passed.parse().unwrap(), of: of.parse().unwrap() }
     };
     for word in all {
         match word.chars().last().unwrap() {
@@ -29,7 +29,7 @@ fn candidate(number: u32, words: &str) -> Candidate {
         }
     }
     let failing = |failure| Turn::Failed { failure, message: "no".to_owned() };
-    let standing = |kept, reached| Some(Standing { kept, reached });
+    let standing = |kept, reached| Some(TestProgress { kept, reached });
     let refused =
         |code, standing| Verdict { standing, ..Verdict::refused(vec![Reason::plain(code)]) };
     let (turn, verdict) = match result {
@@ -64,7 +64,7 @@ fn candidate(number: u32, words: &str) -> Candidate {
     events.extend(verdict.map(|verdict| Event::Judged {
         phase: Phase::Green,
         verdict: Verdict {
-            mutants: mutants.map(|share: Tested| Mutants {
+            mutants: mutants.map(|share: PassCount| Mutants {
                 killed: count(share.passed),
                 tried: count(share.of),
             }),
@@ -94,9 +94,9 @@ fn all(rows: &[&str]) -> Vec<Candidate> {
 #[track_caller]
 fn check(rows: &[&str], expected: &str) {
     let said = match next(&all(rows)).unwrap() {
-        Next::Compare { numbers } => format!("compare {numbers:?}"),
-        Next::Choose(Choice { number, by, .. }) => format!("{number} by {}", by.words()),
-        Next::Tie { trouble } => {
+        AttemptStep::Compare { numbers } => format!("compare {numbers:?}"),
+        AttemptStep::Choose(Choice { number, by, .. }) => format!("{number} by {}", by.words()),
+        AttemptStep::Tie { trouble } => {
             format!("tie: {}", trouble.message.lines().next().unwrap_or_default())
         }
     };
@@ -162,7 +162,7 @@ fn equal_evidence_is_for_a_human_unless_the_code_is_the_same() {
     check(&["accepted @same", "accepted @same", "cheat"], "1 by order");
     check(&["accepted"], "1 by order");
     let candidates = all(&["accepted", "accepted"]);
-    let Some(Next::Tie { trouble }) = next(&candidates) else { panic!("no tie") };
+    let Some(AttemptStep::Tie { trouble }) = next(&candidates) else { panic!("no tie") };
     assert_eq!(trouble.kind, TIE);
     assert_eq!(
         trouble.message,
@@ -194,7 +194,7 @@ fn the_sentence_names_the_evidence_of_both_sides() {
              pass; attempt 1 (claude): 2 of 3 tests of the other attempts pass",
         ),
     ] {
-        let Some(Next::Choose(choice)) = next(&all(rows)) else { panic!("{rows:?}") };
+        let Some(AttemptStep::Choose(choice)) = next(&all(rows)) else { panic!("{rows:?}") };
         assert_eq!(choice.why, why);
     }
 }
@@ -244,6 +244,6 @@ fn tests_that_need_names_of_their_author_do_not_count() {
     ];
     let report = Report { tests, ..Report::default() };
     let tested = tests_of_others(&["more.py".to_owned()], &report);
-    assert_eq!(tested, Tested { passed: 1, of: 2 });
-    assert_eq!(tested.and(tested), Tested { passed: 2, of: 4 });
+    assert_eq!(tested, PassCount { passed: 1, of: 2 });
+    assert_eq!(tested.and(tested), PassCount { passed: 2, of: 4 });
 }

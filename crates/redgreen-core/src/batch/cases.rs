@@ -19,7 +19,7 @@ pub struct SourceTest {
 
 /// A case, and the tests that name it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Covered {
+pub struct CaseCoverage {
     pub id: String,
     pub description: String,
     pub tests: Vec<String>,
@@ -73,10 +73,10 @@ fn comment_above(source: &str, place: usize) -> usize {
 }
 
 /// The cases of a brief with the tests that name them.
-pub fn covered(cases: &[Case], tests: &[SourceTest]) -> Vec<Covered> {
+pub fn covered(cases: &[Case], tests: &[SourceTest]) -> Vec<CaseCoverage> {
     let of = |case: &Case| {
         let names = |test: &&SourceTest| says(&test.name, &case.id) || says(&test.text, &case.id);
-        Covered {
+        CaseCoverage {
             id: case.id.clone(),
             description: case.description.clone(),
             tests: tests.iter().filter(names).map(SourceTest::id).collect(),

@@ -101,7 +101,7 @@ impl Node {
         };
         // JSON is valid YAML, and the YAML parser reports places. Where it is stricter, problems
         // have only a path.
-        match (serde_saphyr::from_str::<Spanned<Any>>(text), json) {
+        match (serde_saphyr::from_str::<Spanned<AnyValue>>(text), json) {
             (Ok(any), _) => Ok(Node::located(any, "$".to_owned())),
             (Err(error), Some(json)) => match duplicate(&error) {
                 Some(problem) => Err(problem),
@@ -111,21 +111,21 @@ impl Node {
         }
     }
 
-    fn located(any: Spanned<Any>, path: String) -> Node {
+    fn located(any: Spanned<AnyValue>, path: String) -> Node {
         let place = Some((any.referenced.line(), any.referenced.column()));
         let value = match any.value {
-            Any::Null => Value::Null,
-            Any::Flag(flag) => Value::Flag(flag),
-            Any::Number(number) => Value::Number(number),
-            Any::Text(text) => Value::Text(text),
-            Any::List(items) => Value::List(
+            AnyValue::Null => Value::Null,
+            AnyValue::Flag(flag) => Value::Flag(flag),
+            AnyValue::Number(number) => Value::Number(number),
+            AnyValue::Text(text) => Value::Text(text),
+            AnyValue::List(items) => Value::List(
                 items
                     .into_iter()
                     .enumerate()
                     .map(|(at, item)| Node::located(item, format!("{path}[{at}]")))
                     .collect(),
             ),
-            Any::Object(entries) => Value::Object(
+            AnyValue::Object(entries) => Value::Object(
                 entries
                     .into_iter()
                     .map(|(key, item)| {
@@ -516,89 +516,92 @@ fn duplicate(error: &serde_saphyr::Error) -> Option<Problem> {
 }
 
 /// Any value, before paths are known.
-enum Any {
+enum AnyValue {
     Null,
     Flag(bool),
     Number(String),
     Text(String),
-    List(Vec<Spanned<Any>>),
-    Object(Vec<(String, Spanned<Any>)>),
+    List(Vec<Spanned<AnyValue>>),
+    Object(Vec<(String, Spanned<AnyValue>)>),
 }
 
-impl<'de> Deserialize<'de> for Any {
+impl<'de> Deserialize<'de> for AnyValue {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct Whatever;
-        impl<'de> Visitor<'de> for Whatever {
-            type Value = Any;
+        struct AnyVisitor;
+        impl<'de> Visitor<'de> for AnyVisitor {
+            type Value = AnyValue;
 
             fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
                 out.write_str("a value")
             }
 
-            fn visit_bool<E>(self, flag: bool) -> Result<Any, E> {
-                Ok(Any::Flag(flag))
+            fn visit_bool<E>(self, flag: bool) -> Result<AnyValue, E> {
+                Ok(AnyValue::Flag(flag))
             }
 
-            fn visit_i64<E>(self, number: i64) -> Result<Any, E> {
-                Ok(Any::Number(number.to_string()))
+            fn visit_i64<E>(self, number: i64) -> Result<AnyValue, E> {
+                Ok(AnyValue::Number(number.to_string()))
             }
 
-            fn visit_u64<E>(self, number: u64) -> Result<Any, E> {
-                Ok(Any::Number(number.to_string()))
+            fn visit_u64<E>(self, number: u64) -> Result<AnyValue, E> {
+                Ok(AnyValue::Number(number.to_string()))
             }
 
-            fn visit_i128<E>(self, number: i128) -> Result<Any, E> {
-                Ok(Any::Number(number.to_string()))
+            fn visit_i128<E>(self, number: i128) -> Result<AnyValue, E> {
+                Ok(AnyValue::Number(number.to_string()))
             }
 
-            fn visit_u128<E>(self, number: u128) -> Result<Any, E> {
-                Ok(Any::Number(number.to_string()))
+            fn visit_u128<E>(self, number: u128) -> Result<AnyValue, E> {
+                Ok(AnyValue::Number(number.to_string()))
             }
 
-            fn visit_f64<E>(self, number: f64) -> Result<Any, E> {
-                Ok(Any::Number(number.to_string()))
+            fn visit_f64<E>(self, number: f64) -> Result<AnyValue, E> {
+                Ok(AnyValue::Number(number.to_string()))
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Any, E> {
-                Ok(Any::Text(text.to_owned()))
+            fn visit_str<E>(self, text: &str) -> Result<AnyValue, E> {
+                Ok(AnyValue::Text(text.to_owned()))
             }
 
-            fn visit_string<E>(self, text: String) -> Result<Any, E> {
-                Ok(Any::Text(text))
+            fn visit_string<E>(self, text: String) -> Result<AnyValue, E> {
+                Ok(AnyValue::Text(text))
             }
 
-            fn visit_unit<E>(self) -> Result<Any, E> {
-                Ok(Any::Null)
+            fn visit_unit<E>(self) -> Result<AnyValue, E> {
+                Ok(AnyValue::Null)
             }
 
-            fn visit_none<E>(self) -> Result<Any, E> {
-                Ok(Any::Null)
+            fn visit_none<E>(self) -> Result<AnyValue, E> {
+                Ok(AnyValue::Null)
             }
 
-            fn visit_some<D: Deserializer<'de>>(self, input: D) -> Result<Any, D::Error> {
-                Any::deserialize(input)
+            fn visit_some<D: Deserializer<'de>>(self, input: D) -> Result<AnyValue, D::Error> {
+                AnyValue::deserialize(input)
             }
 
-            fn visit_newtype_struct<D: Deserializer<'de>>(self, input: D) -> Result<Any, D::Error> {
-                Any::deserialize(input)
+            fn visit_newtype_struct<D: Deserializer<'de>>(
+                self,
+                input: D,
+            ) -> Result<AnyValue, D::Error> {
+                AnyValue::deserialize(input)
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Any, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<AnyValue, A::Error> {
                 let mut list = Vec::new();
                 while let Some(item) = items.next_element()? {
                     list.push(item);
                 }
-                Ok(Any::List(list))
+                Ok(AnyValue::List(list))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Any, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<AnyValue, A::Error> {
                 let mut object = Vec::new();
                 while let Some(entry) = entries.next_entry()? {
                     object.push(entry);
                 }
-                Ok(Any::Object(object))
+                Ok(AnyValue::Object(object))
             }
         }
-        input.deserialize_any(Whatever)
+        input.deserialize_any(AnyVisitor)
     }
 }

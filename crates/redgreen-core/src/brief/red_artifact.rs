@@ -25,7 +25,7 @@ const KEYS: &[&str] = &[
 
 /// The contents of an artifact, and its unknown keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct RedArtifact {
     pub brief: Brief,
     pub files: Vec<TestFile>,
     pub unused: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Given {
 
 /// Parses an artifact and reports all problems at once. A file with only a path has no content; it
 /// has to exist already.
-pub fn parse(syntax: Syntax, text: &str) -> Result<Given, Vec<Problem>> {
+pub fn parse(syntax: Syntax, text: &str) -> Result<RedArtifact, Vec<Problem>> {
     let root = &Node::parse(syntax, text).map_err(|problem| vec![problem])?;
     let mut reader = Reader::default();
     if !reader.is_object(root) {
@@ -75,7 +75,7 @@ pub fn parse(syntax: Syntax, text: &str) -> Result<Given, Vec<Problem>> {
         acceptance_criteria,
         ..Brief::default()
     };
-    reader.finish(Some(Given { brief, files, unused }))
+    reader.finish(Some(RedArtifact { brief, files, unused }))
 }
 
 /// `path` and `content`, or only the path.

@@ -28,18 +28,18 @@ const KEYS: &[&str] = &[
 
 /// The contents of a file, and its unknown keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Read {
+pub struct SpecResult {
     pub brief: Brief,
     pub unused: Vec<String>,
 }
 
 /// Parses a specification and reports all problems at once.
-pub fn parse(syntax: Syntax, text: &str) -> Result<Read, Vec<Problem>> {
+pub fn parse(syntax: Syntax, text: &str) -> Result<SpecResult, Vec<Problem>> {
     let root = Node::parse(syntax, text).map_err(|problem| vec![problem])?;
     read(&root)
 }
 
-pub(super) fn read(root: &Node) -> Result<Read, Vec<Problem>> {
+pub(super) fn read(root: &Node) -> Result<SpecResult, Vec<Problem>> {
     let mut reader = Reader::default();
     if !reader.is_object(root) {
         return reader.finish(None);
@@ -78,7 +78,7 @@ pub(super) fn read(root: &Node) -> Result<Read, Vec<Problem>> {
         withhold,
         ..Brief::default()
     };
-    reader.finish(Some(Read { brief, unused }))
+    reader.finish(Some(SpecResult { brief, unused }))
 }
 
 pub(super) fn components(reader: &mut Reader, root: &Node) -> Vec<Component> {

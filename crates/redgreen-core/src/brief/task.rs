@@ -2,7 +2,7 @@
 //! code, then it is refactored.
 
 use super::node::{Need, Node, Problem, Reader, Syntax, Value};
-use super::spec::{ITERATIONS_MAX, Read, coverage};
+use super::spec::{ITERATIONS_MAX, SpecResult, coverage};
 use super::{
     Brief, Case, Criterion, Door, Execution, ExecutionMethod, ModificationPoint, PhaseOrders,
     Strategy, files_to_read,
@@ -20,12 +20,12 @@ const RUNNERS: &[&str] = &[
 
 /// Parses a task and reports all structural problems at once, by name. `project` is the folder that
 /// absolute paths of the task may start with.
-pub fn parse(text: &str, project: &str) -> Result<Read, Vec<Problem>> {
+pub fn parse(text: &str, project: &str) -> Result<SpecResult, Vec<Problem>> {
     let root = Node::parse(Syntax::Json, text).map_err(|problem| vec![problem])?;
     read(&root, project)
 }
 
-pub(super) fn read(root: &Node, project: &str) -> Result<Read, Vec<Problem>> {
+pub(super) fn read(root: &Node, project: &str) -> Result<SpecResult, Vec<Problem>> {
     let mut reader = Reader::in_project(project);
     if !reader.is_object(root) {
         return reader.finish(None);
@@ -72,7 +72,7 @@ pub(super) fn read(root: &Node, project: &str) -> Result<Read, Vec<Problem>> {
     brief.files.extend(files_to_read(&brief.request));
     brief.id = id.or_else(|| brief.execution.as_ref()?.id.clone()).unwrap_or_default();
     let unused = std::mem::take(&mut reader.unused);
-    reader.finish(Some(Read { brief, unused }))
+    reader.finish(Some(SpecResult { brief, unused }))
 }
 
 fn meta(reader: &mut Reader, root: &Node, brief: &mut Brief) {
@@ -562,7 +562,7 @@ mod tests {
             .replacen("\"description\": \"Implement\",", "\"description\": \"Implement\", \"modification_points\": [\"calc.py: add\"], \"logic_flow\": [\"first\"], \"depth\": 2,", 1)
             .replacen("\"./tests\"", "\"/srv/shop/tests\"", 1)
             .replacen("A calculator", "A calculator\\n<files_to_read>\\n- docs/a.md\\n</files_to_read>", 1);
-        let Read { brief, unused } = parse(&text, "/srv/shop").unwrap();
+        let SpecResult { brief, unused } = parse(&text, "/srv/shop").unwrap();
         let unused: Vec<&str> = unused.iter().map(|path| path.trim_start_matches("$.")).collect();
         assert_eq!(
             unused,

@@ -16,42 +16,43 @@ pub enum Request {
 
 /// The reason why a head is not a proxy request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed(pub &'static str);
+pub struct RequestError(pub &'static str);
 
 /// The request at the start of `bytes`, and its length; `None` while it is incomplete.
-pub fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, Malformed> {
+pub fn parse(bytes: &[u8]) -> Result<Option<(Request, usize)>, RequestError> {
     let Some(end) = bytes.windows(END.len()).position(|window| window == END) else {
         return if bytes.len() > HEAD_BYTES_MAX {
-            Err(Malformed("its headers are too long"))
+            Err(RequestError("its headers are too long"))
         } else {
             Ok(None)
         };
     };
     let length = end + END.len();
     if length > HEAD_BYTES_MAX {
-        return Err(Malformed("its headers are too long"));
+        return Err(RequestError("its headers are too long"));
     }
     let head = bytes.get(..end).unwrap_or_default();
-    let head = std::str::from_utf8(head).map_err(|_| Malformed("its headers are not text"))?;
+    let head = std::str::from_utf8(head).map_err(|_| RequestError("its headers are not text"))?;
     let (line, headers) = head.split_once("\r\n").unwrap_or((head, ""));
     let mut words = line.split(' ');
     let (Some(method), Some(address), Some(version), None) =
         (words.next(), words.next(), words.next(), words.next())
     else {
-        return Err(Malformed("its first line is not a request"));
+        return Err(RequestError("its first line is not a request"));
     };
     if !version.starts_with("HTTP/1.") {
-        return Err(Malformed("it is not HTTP/1"));
+        return Err(RequestError("it is not HTTP/1"));
     }
     if method == "CONNECT" {
-        let target = Target::parse(address, None).ok_or(Malformed("it names no host and port"))?;
+        let target =
+            Target::parse(address, None).ok_or(RequestError("it names no host and port"))?;
         return Ok(Some((Request::Tunnel { target }, length)));
     }
     let rest =
-        address.strip_prefix("http://").ok_or(Malformed("it is not a request to a proxy"))?;
+        address.strip_prefix("http://").ok_or(RequestError("it is not a request to a proxy"))?;
     let (authority, path) = rest.find(['/', '?']).map_or((rest, ""), |at| rest.split_at(at));
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let target = Target::parse(host, Some(80)).ok_or(Malformed("it names no host"))?;
+    let target = Target::parse(host, Some(80)).ok_or(RequestError("it names no host"))?;
     let head = plain_head(method, path, version, &target, headers);
     Ok(Some((Request::Plain { target, head }, length)))
 }

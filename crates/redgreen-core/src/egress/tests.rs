@@ -71,11 +71,11 @@ fn parses_proxy_requests() {
                 }
             })
         });
-        let expected = expected.map(|words| words.map(str::to_owned)).map_err(Malformed);
+        let expected = expected.map(|words| words.map(str::to_owned)).map_err(RequestError);
         assert_eq!(read, expected, "{bytes:?}");
     }
     let long = format!("CONNECT a:1 HTTP/1.1\r\nA: {}", "x".repeat(HEAD_BYTES_MAX));
-    assert_eq!(parse(long.as_bytes()), Err(Malformed("its headers are too long")));
+    assert_eq!(parse(long.as_bytes()), Err(RequestError("its headers are too long")));
     assert_eq!(parse(b"CONNECT a:1 HTTP/1.1\r\n\r\nrest").unwrap().unwrap().1, 24);
 }
 

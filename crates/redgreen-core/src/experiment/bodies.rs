@@ -13,7 +13,7 @@ mod python;
 pub(super) mod rust;
 
 use super::outside::unseen;
-use super::{About, Experiment, Material, Question, Tree, Way, order, target_files};
+use super::{About, Experiment, Material, Method, Question, Tree, order, target_files};
 use crate::framework::invoke::Selection;
 use crate::report::Status;
 use crate::syntax::{self, Item, Language};
@@ -48,7 +48,7 @@ pub struct Program {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Built(Box<Built>),
+    Built(Box<BodyProgram>),
     /// The text of the file. Its module has the same name as under the runner, or another one.
     Interpreted {
         source: String,
@@ -58,7 +58,7 @@ enum Kind {
 
 /// A program that has to be built first.
 #[derive(Clone, Debug)]
-struct Built {
+struct BodyProgram {
     /// Where it is built, and where it starts.
     root: String,
     home: String,
@@ -80,7 +80,7 @@ struct Body {
 
 /// The result of a body, in the first and second round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
+pub enum BodyResult {
     Yes,
     No,
     /// It skipped itself, or the program ended before its turn.
@@ -113,8 +113,8 @@ impl Program {
             Kind::Built(built) => {
                 let mut edits = built.edits.clone();
                 edits.push((built.main.clone(), (built.write)(&built.head, &self.bodies)));
-                let Built { build, root, home, .. } = built.as_ref().clone();
-                (edits, Way::Program { build, root, home, apart: unseen(material) })
+                let BodyProgram { build, root, home, .. } = built.as_ref().clone();
+                (edits, Method::Program { build, root, home, apart: unseen(material) })
             }
             Kind::Interpreted { source, named } => {
                 (Vec::new(), python::way(&self.file, source, *named, &self.bodies))
@@ -162,8 +162,8 @@ impl Program {
     }
 
     /// The results of each body. The first body without a result ended the program.
-    pub fn held(&self, said: &str) -> Vec<[Held; ROUNDS]> {
-        let mut all = vec![[Held::Unknown; ROUNDS]; self.bodies.len()];
+    pub fn held(&self, said: &str) -> Vec<[BodyResult; ROUNDS]> {
+        let mut all = vec![[BodyResult::Unknown; ROUNDS]; self.bodies.len()];
         for round in 0..ROUNDS {
             for at in (0..self.bodies.len()).rev() {
                 let begins = format!("{MARK} {at} {round} ");
@@ -172,9 +172,9 @@ impl Program {
                     continue;
                 };
                 *held = match word {
-                    Some("holds") => Held::Yes,
-                    Some("fails") | None => Held::No,
-                    Some(_) => Held::Unknown,
+                    Some("holds") => BodyResult::Yes,
+                    Some("fails") | None => BodyResult::No,
+                    Some(_) => BodyResult::Unknown,
                 };
                 if word.is_none() {
                     return all;
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn the_first_body_that_nothing_is_said_of_ended_the_program() {
-        use Held::{No, Unknown, Yes};
+        use BodyResult::{No, Unknown, Yes};
         let body = |id: &str| Body { id: id.to_owned(), path: id.to_owned() };
         let program = Program {
             file: "tests/test_add.py".to_owned(),

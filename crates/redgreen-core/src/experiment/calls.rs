@@ -31,7 +31,7 @@ use crate::report::{Report, Status, Test};
 use crate::syntax::{self, ItemKind, Language};
 use crate::verdict::{Code, Reason};
 
-use outcome::{By, alike, shown};
+use outcome::{Equality, alike, shown};
 pub(super) use python::{DRIVER as PYTHON, RUNNERS};
 pub(super) use script::DRIVER as SCRIPT;
 
@@ -61,12 +61,12 @@ pub struct Recording {
     calls: Vec<Call>,
     /// The import path, relative to the root.
     path: Vec<String>,
-    followed: Followed,
+    followed: TestEnds,
 }
 
 /// How the test functions ended, as the interpreter saw it.
 #[derive(Debug, Default)]
-struct Followed {
+struct TestEnds {
     /// Files whose tests cannot run unseen.
     files: Vec<String>,
     /// A test by its file and function name, and whether it returned instead of raising.
@@ -80,7 +80,7 @@ struct Followed {
 /// A line about the tests themselves.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct FollowedLine {
+struct TestEndLine {
     follows: Vec<String>,
     test: Option<(String, String)>,
     returned: bool,
@@ -103,7 +103,7 @@ struct Call {
 
 /// A line of a program that repeats calls.
 #[derive(Clone, Debug, Deserialize)]
-struct Repeated {
+struct RepeatLine {
     number: i64,
     variant: u32,
     #[serde(default)]
@@ -113,11 +113,11 @@ struct Repeated {
 
 /// The results of repeated calls.
 #[derive(Debug, Default)]
-pub struct Answers(Vec<Repeated>);
+pub struct Answers(Vec<RepeatLine>);
 
 /// Open questions about recorded calls.
 #[derive(Clone, Debug, Default)]
-pub struct Doubts {
+pub struct OpenQuestions {
     numbers: Vec<i64>,
     /// Calls with different results in an ordinary program.
     pub wavering: Vec<String>,
@@ -245,8 +245,8 @@ pub fn read(speaker: Speaker, log: &str) -> Recording {
         .iter()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok()?.get("path").cloned());
     let path = paths.next().and_then(|path| serde_json::from_value(path).ok()).unwrap_or_default();
-    let mut followed = Followed::default();
-    for line in lines.iter().filter_map(|line| serde_json::from_str::<FollowedLine>(line).ok()) {
+    let mut followed = TestEnds::default();
+    for line in lines.iter().filter_map(|line| serde_json::from_str::<TestEndLine>(line).ok()) {
         followed.files.extend(line.follows);
         followed.lost |= line.lost;
         followed.replaced.extend(line.replaces.map(|name| (name, line.added)));
@@ -334,7 +334,7 @@ impl Recording {
 
     /// The same and similar calls in an ordinary program, on one of the two trees.
     pub fn near(&self, material: &Material<'_>, tree: Tree) -> Experiment {
-        let near = Near::of(material, self.speaker);
+        let near = Boundaries::of(material, self.speaker);
         match self.speaker {
             Speaker::Python => python::again(material, self, tree, Some(&near)),
             Speaker::Script => script::again(material, self, tree, Some(&near)),
@@ -342,7 +342,7 @@ impl Recording {
     }
 
     /// The same calls in a test that does nothing else, inside the runner.
-    pub fn bare(&self, material: &Material<'_>, doubts: &Doubts) -> Option<Experiment> {
+    pub fn bare(&self, material: &Material<'_>, doubts: &OpenQuestions) -> Option<Experiment> {
         match self.speaker {
             Speaker::Python => python::bare(material, self, &doubts.numbers),
             Speaker::Script => script::bare(material, self, &doubts.numbers),
@@ -399,7 +399,7 @@ impl Recording {
             let own =
                 plain.0.iter().filter(|one| calls.iter().any(|call| call.number == one.number));
             // In order, then in reverse and each twice.
-            let backwards: Vec<&Repeated> = own.skip(calls.len()).collect();
+            let backwards: Vec<&RepeatLine> = own.skip(calls.len()).collect();
             let given: Vec<Option<&Value>> =
                 backwards.iter().map(|one| one.outcome.get("gives")).collect();
             let (first, rest) = given.split_at_checked(calls.len())?;
@@ -427,11 +427,11 @@ impl Recording {
     }
 
     /// Calls with another outcome than the recorded one.
-    pub fn doubts(&self, plain: &Answers) -> Doubts {
-        let mut doubts = Doubts::default();
+    pub fn doubts(&self, plain: &Answers) -> OpenQuestions {
+        let mut doubts = OpenQuestions::default();
         for call in &self.calls {
-            match plain.stable(call.number, 0, By::Content) {
-                Some(Ok(said)) if !alike(&call.outcome, &said.outcome, By::Watched) => {
+            match plain.stable(call.number, 0, Equality::Content) {
+                Some(Ok(said)) if !alike(&call.outcome, &said.outcome, Equality::Watched) => {
                     doubts.numbers.push(call.number);
                 }
                 Some(Ok(_)) | None => {}
@@ -444,21 +444,21 @@ impl Recording {
     /// The remaining differences after the calls were repeated in a bare test.
     pub fn only_in_tests(
         &self,
-        doubts: &Doubts,
+        doubts: &OpenQuestions,
         plain: &Answers,
         bare: &Answers,
         removed: &[String],
     ) -> Option<Reason> {
         let calls = self.calls.iter().filter(|call| doubts.numbers.contains(&call.number));
         let confirmed = calls.filter_map(|call| {
-            let inside = bare.stable(call.number, 0, By::Content)?.ok()?;
-            let outside = plain.stable(call.number, 0, By::Content)?.ok()?;
+            let inside = bare.stable(call.number, 0, Equality::Content)?.ok()?;
+            let outside = plain.stable(call.number, 0, Equality::Content)?.ok()?;
             // A call that names a test file needs that file.
             if removed.iter().any(|path| names(&outside.shown, path)) {
                 return None;
             }
-            let as_recorded = alike(&call.outcome, &inside.outcome, By::Watched);
-            (as_recorded && !alike(&inside.outcome, &outside.outcome, By::Content))
+            let as_recorded = alike(&call.outcome, &inside.outcome, Equality::Watched);
+            (as_recorded && !alike(&inside.outcome, &outside.outcome, Equality::Content))
                 .then_some((inside, outside))
         });
         confirmed.into_iter().next().map(|(inside, outside)| {
@@ -499,7 +499,7 @@ fn names(arguments: &str, path: &str) -> bool {
     })
 }
 
-impl Doubts {
+impl OpenQuestions {
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
@@ -519,11 +519,16 @@ impl Answers {
 
     /// The result of a call if it was always the same, an error if not, and `None` if it is
     /// unknown.
-    fn stable(&self, number: i64, variant: u32, by: By) -> Option<Result<&Repeated, &Repeated>> {
+    fn stable(
+        &self,
+        number: i64,
+        variant: u32,
+        by: Equality,
+    ) -> Option<Result<&RepeatLine, &RepeatLine>> {
         let mut all = self.0.iter().filter(|one| one.number == number && one.variant == variant);
         let first = all.next()?;
         let mut rest = all.peekable();
-        let known = |one: &Repeated| one.outcome.get("unknown").is_none();
+        let known = |one: &RepeatLine| one.outcome.get("unknown").is_none();
         if !known(first) {
             return None;
         }
@@ -543,14 +548,14 @@ pub fn differences(before: &Answers, now: &Answers) -> (Vec<Reason>, usize) {
         }
         seen.push(key);
         let stable =
-            |answers| Answers::stable(answers, call.number, call.variant, By::Public)?.ok();
+            |answers| Answers::stable(answers, call.number, call.variant, Equality::Public)?.ok();
         let (Some(was), Some(is)) = (stable(before), stable(now)) else { continue };
         // A function has no behaviour to keep for arguments that it was not made for.
         if outcome::is_misuse(&was.outcome) {
             continue;
         }
         compared += 1;
-        if !alike(&was.outcome, &is.outcome, By::Public) {
+        if !alike(&was.outcome, &is.outcome, Equality::Public) {
             let (was_shown, is_shown) = outcome::contrast(&was.outcome, &is.outcome);
             let sentence = format!("{} {was_shown} before and {is_shown} now", was.shown);
             reasons.push(Reason::new(Code::RefactorBehaviour, sentence));
@@ -561,7 +566,7 @@ pub fn differences(before: &Answers, now: &Answers) -> (Vec<Reason>, usize) {
 
 /// In addition to the recorded arguments: boundaries in the changed lines, and functions that no
 /// test calls.
-pub struct Near {
+pub struct Boundaries {
     /// Values in the changed lines.
     edges: Vec<String>,
     /// Values in the tests.
@@ -570,7 +575,7 @@ pub struct Near {
     functions: Vec<(String, Vec<String>)>,
 }
 
-impl Near {
+impl Boundaries {
     fn of(material: &Material<'_>, speaker: Speaker) -> Self {
         let mut near = Self { edges: Vec::new(), values: Vec::new(), functions: Vec::new() };
         for path in changed_modules(material, speaker) {

@@ -6,7 +6,7 @@
 //! Only settings are put back. A file of code that the runner loads can see which of the two runs
 //! it is in, and redgreen's own settings decide what is run at all, so both stay refused.
 
-use super::{Experiment, Material, Question, Way};
+use super::{Experiment, Material, Method, Question};
 use crate::change::{self, Class, Kind};
 use crate::report::{Outcome, Report};
 use crate::syntax::Language;
@@ -52,7 +52,7 @@ pub fn with_old_settings(
         }
     }
     let has_files = !experiment.edits.is_empty() || !experiment.removed.is_empty();
-    (has_files && matches!(experiment.way, Way::Tests(_))).then_some(experiment)
+    (has_files && matches!(experiment.way, Method::Tests(_))).then_some(experiment)
 }
 
 /// Whether both runs passed with the same tests and the same results.

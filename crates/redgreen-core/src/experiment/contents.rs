@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{About, Experiment, Material, Question, Tree, is_target, selection, target_files};
 use crate::change::{Class, Kind};
 use crate::report::{Report, Status, Test};
-use crate::syntax::{self, Content, Item, Language, Literal, Looked, Wrap};
+use crate::syntax::{self, Content, Item, Language, Literal, RecordedEquality, RecordingCode};
 use crate::verdict::{Code, Reason};
 
 /// The maximum number of literals to try.
@@ -26,16 +26,16 @@ const LOOK_SCRIPT: &str = include_str!("contents/look.js");
 const LOOK_RUST: &str = include_str!("contents/look.rs.in");
 
 /// The RED tests, with the sides of their equality assertions recorded.
-pub struct Look {
+pub struct SideExperiment {
     pub experiment: Experiment,
     /// In the order of their numbers.
-    looked: Vec<(String, Looked)>,
+    looked: Vec<(String, RecordedEquality)>,
 }
 
 /// A literal in a test that the result does not contain.
-pub struct Hidden {
+pub struct MissingLiteral {
     path: String,
-    looked: Looked,
+    looked: RecordedEquality,
     literal: Literal,
 }
 
@@ -49,7 +49,7 @@ struct Side {
     content: Vec<String>,
 }
 
-pub fn look(material: &Material<'_>) -> Option<Look> {
+pub fn look(material: &Material<'_>) -> Option<SideExperiment> {
     let (mut edits, mut looked) = (Vec::new(), Vec::new());
     for path in target_files(material) {
         let language = Language::of_path(&path);
@@ -57,7 +57,7 @@ pub fn look(material: &Material<'_>) -> Option<Look> {
         let Some(way) = way(material, language) else { continue };
         let items = targets(material, &path, &source);
         let tests: Vec<&Item> = items.iter().collect();
-        let wrap = Wrap { begin: way.begin, side: way.side };
+        let wrap = RecordingCode { begin: way.begin, side: way.side };
         let Some((text, found)) =
             syntax::looked_at(language, &path, &source, &tests, looked.len(), wrap)
         else {
@@ -74,11 +74,12 @@ pub fn look(material: &Material<'_>) -> Option<Look> {
         selection(&files, material.targets),
         what,
     );
-    (!edits.is_empty()).then_some(Look { experiment: Experiment { edits, ..run }, looked })
+    (!edits.is_empty())
+        .then_some(SideExperiment { experiment: Experiment { edits, ..run }, looked })
 }
 
 /// How to record sides in a language.
-struct Way {
+struct RecordingSyntax {
     side: &'static dyn Fn(usize, usize, &str) -> String,
     /// Inserted at the beginning of each test.
     begin: &'static str,
@@ -86,20 +87,20 @@ struct Way {
     end: String,
 }
 
-fn way(material: &Material<'_>, language: Language) -> Option<Way> {
+fn way(material: &Material<'_>, language: Language) -> Option<RecordingSyntax> {
     match language {
-        Language::Python => Some(Way {
+        Language::Python => Some(RecordingSyntax {
             begin: "",
             side: &|number, side, text| format!("_redgreen_look({number}, {side}, ({text}))"),
             end: LOOK_PYTHON.replace("SOURCE", &Value::from(VALUES_PYTHON).to_string()),
         }),
-        Language::JavaScript | Language::TypeScript | Language::Tsx => Some(Way {
+        Language::JavaScript | Language::TypeScript | Language::Tsx => Some(RecordingSyntax {
             begin: "",
             side: &|number, side, text| format!("redgreenLook({number}, {side}, ({text}))"),
             end: format!("\n{LOOK_SCRIPT}\n{VALUES_SCRIPT}"),
         }),
         // Building takes long, so only if the change defines equality.
-        Language::Rust => says_what_is_equal(material).then(|| Way {
+        Language::Rust => says_what_is_equal(material).then(|| RecordingSyntax {
             begin: LOOK_RUST,
             side: &|number, side, text| format!("*redgreen_look({number}, {side}, &({text}))"),
             end: String::new(),
@@ -125,11 +126,11 @@ fn targets(material: &Material<'_>, path: &str, source: &str) -> Vec<Item> {
     items
 }
 
-impl Look {
+impl SideExperiment {
     /// Literals in the tests that the results do not contain.
-    pub fn hidden(&self, log: &str) -> Vec<Hidden> {
+    pub fn hidden(&self, log: &str) -> Vec<MissingLiteral> {
         let mut lefts: Vec<Side> = Vec::new();
-        let mut all: Vec<Hidden> = Vec::new();
+        let mut all: Vec<MissingLiteral> = Vec::new();
         for told in log.lines().filter_map(|line| serde_json::from_str::<Side>(line).ok()) {
             if told.side == 0 {
                 lefts.retain(|known| known.looked != told.looked);
@@ -149,7 +150,7 @@ impl Look {
                 let known =
                     all.iter().any(|one| one.path == *path && one.literal.span == literal.span);
                 if !known && all.len() < HIDDEN_MAX {
-                    all.push(Hidden {
+                    all.push(MissingLiteral {
                         path: path.clone(),
                         looked: looked.clone(),
                         literal: literal.clone(),
@@ -161,7 +162,7 @@ impl Look {
     }
 }
 
-impl Hidden {
+impl MissingLiteral {
     /// The test with another value instead.
     pub fn experiment(&self, material: &Material<'_>) -> Option<Experiment> {
         let mut source = (material.now)(&self.path)?;

@@ -12,7 +12,7 @@ use crate::verdict::{Code, Reason};
 
 /// What GREEN did to existing examples.
 #[derive(Clone, Debug, Default)]
-pub struct Documented {
+pub struct ExampleChanges {
     /// Changed or removed, by their old names.
     pub changed: Vec<About>,
     /// Moved to another place, but unchanged.
@@ -21,15 +21,15 @@ pub struct Documented {
 
 /// The old examples on the new code.
 #[derive(Clone, Debug)]
-pub struct Laid {
+pub struct ExampleExperiment {
     pub experiment: Experiment,
     /// Each example by its old name, and by the current name of its item.
     examples: Vec<(About, About)>,
 }
 
 /// Compares the examples of both trees, in all code that changed.
-pub fn documented(material: &Material<'_>) -> Documented {
-    let mut all = Documented::default();
+pub fn documented(material: &Material<'_>) -> ExampleChanges {
+    let mut all = ExampleChanges::default();
     let (mut removed, mut added): (Vec<(About, Item)>, Vec<Item>) = (Vec::new(), Vec::new());
     let code = material
         .change
@@ -81,7 +81,7 @@ fn is_documented(path: &str) -> bool {
     matches!(Language::of_path(path), Language::Rust | Language::Python)
 }
 
-impl Documented {
+impl ExampleChanges {
     /// The report without the examples that are handled here.
     pub fn without(&self, before: &Report) -> Report {
         let mut report = before.clone();
@@ -100,12 +100,13 @@ impl Documented {
 
     /// The old examples on the candidate: unchanged, and with the new names of renamed code. Only
     /// if each of them has a place.
-    pub fn laid(&self, material: &Material<'_>) -> Vec<Laid> {
+    pub fn laid(&self, material: &Material<'_>) -> Vec<ExampleExperiment> {
         let names = Names::of(material);
         let as_it_is = |text: &str| text.to_owned();
         let renamed = |text: &str| names.rename(text);
         let what = "the old examples on the new code";
-        let mut all: Vec<Laid> = self.lay(material, as_it_is, what).into_iter().collect();
+        let mut all: Vec<ExampleExperiment> =
+            self.lay(material, as_it_is, what).into_iter().collect();
         let named =
             self.lay(material, renamed, "the old examples, with new names, on the new code");
         all.extend(
@@ -121,7 +122,7 @@ impl Documented {
         material: &Material<'_>,
         name: impl Fn(&str) -> String,
         what: &str,
-    ) -> Option<Laid> {
+    ) -> Option<ExampleExperiment> {
         let mut files: Vec<&String> = self.changed.iter().map(|about| &about.file).collect();
         files.sort_unstable();
         files.dedup();
@@ -148,7 +149,7 @@ impl Documented {
             self.changed.iter().map(|about| (about.clone(), now(about))).collect();
         let about: Vec<About> = examples.iter().map(|(_, now)| now.clone()).collect();
         let run = Experiment::of_tests(Question::Documented, Tree::Head, selection(&about), what);
-        Some(Laid { experiment: Experiment { edits, about, ..run }, examples })
+        Some(ExampleExperiment { experiment: Experiment { edits, about, ..run }, examples })
     }
 
     /// Old examples that have no place in the candidate.
@@ -183,7 +184,7 @@ pub(super) fn selection(about: &[About]) -> Selection {
     examples.map_or(Selection::All, Selection::Files)
 }
 
-impl Laid {
+impl ExampleExperiment {
     /// Reasons against the candidate from the old examples. `before` says which of them passed.
     pub fn weigh(&self, before: &Report, targets: &[String], seen: &Report) -> Vec<Reason> {
         let mut reasons = Vec::new();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::calls::built::{self, Ask, Programs};
-use super::{Experiment, Material, Question, Tree, Way, calls, target_files};
+use super::{Experiment, Material, Method, Question, Tree, calls, target_files};
 use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, Language};
@@ -55,18 +55,18 @@ pub enum Driver {
 
 /// The results of the calls.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Weighed {
+pub struct ExampleResults {
     pub met: usize,
-    pub wrong: Vec<Wrong>,
+    pub wrong: Vec<FailedExample>,
     /// The function was not found: the code may be elsewhere, or the example names the wrong place.
-    pub absent: Vec<Wrong>,
+    pub absent: Vec<FailedExample>,
     /// Calls that this machine cannot make.
     pub unasked: Vec<String>,
 }
 
 /// A failed example.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wrong {
+pub struct FailedExample {
     /// Its index in the list.
     pub index: usize,
     /// The only part that the author of the code may know.
@@ -216,7 +216,7 @@ pub fn put(
     let told = |ask: &Ask| json!({ "index": ask.index, "module": ask.path, "function": ask.function, "args": ask.args });
     let told: Vec<Value> = asks.iter().map(told).collect();
     let question = json!({ "examples": told, "hidden": [], "path": [".", "src"] }).to_string();
-    let way = Way::Driver { driver: program, question };
+    let way = Method::Driver { driver: program, question };
     let run = Experiment::of_tests(Question::Withheld, tree, Selection::All, WHAT);
     Some(Put::Interpreted(Box::new(Experiment { way, ..run })))
 }
@@ -224,17 +224,17 @@ pub fn put(
 /// A line of a driver: the result of one call.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Said {
+pub struct CallOutcome {
     pub index: usize,
     #[serde(flatten)]
-    pub what: What,
+    pub what: OutcomeKind,
     #[serde(default)]
     pub shown: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum What {
+pub enum OutcomeKind {
     Gives(Value),
     Raises(Vec<String>),
     /// A value that is not plain data.
@@ -244,14 +244,15 @@ pub enum What {
 }
 
 /// Reads the output of a driver.
-pub fn said(log: &str) -> Vec<Said> {
+pub fn said(log: &str) -> Vec<CallOutcome> {
     log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// Compares the output of the available drivers with the expected results.
-pub fn weigh(examples: &[Example], drivers: &[Driver], said: Vec<Said>) -> Weighed {
-    let said: BTreeMap<usize, Said> = said.into_iter().map(|said| (said.index, said)).collect();
-    let mut weighed = Weighed::default();
+pub fn weigh(examples: &[Example], drivers: &[Driver], said: Vec<CallOutcome>) -> ExampleResults {
+    let said: BTreeMap<usize, CallOutcome> =
+        said.into_iter().map(|said| (said.index, said)).collect();
+    let mut weighed = ExampleResults::default();
     let mut silent: Vec<Driver> = Vec::new();
     for (index, example) in examples.iter().enumerate() {
         let Some(driver) = example.driver().filter(|driver| drivers.contains(driver)) else {
@@ -276,35 +277,42 @@ pub fn weigh(examples: &[Example], drivers: &[Driver], said: Vec<Said>) -> Weigh
             Expected::Raises(name) => name.clone(),
         };
         let told = format!("{} {came}; expected {expected}", example.shown());
-        let wrong = Wrong { index, function: example.place().1.to_owned(), told };
-        let absent = matches!(said.get(&index), Some(Said { what: What::Missing(_), .. }));
+        let wrong = FailedExample { index, function: example.place().1.to_owned(), told };
+        let absent =
+            matches!(said.get(&index), Some(CallOutcome { what: OutcomeKind::Missing(_), .. }));
         if absent { weighed.absent.push(wrong) } else { weighed.wrong.push(wrong) }
     }
     weighed
 }
 
 impl Expected {
-    fn is_met_by(&self, said: &Said) -> bool {
+    fn is_met_by(&self, said: &CallOutcome) -> bool {
         match (self, &said.what) {
-            (Expected::Gives(expected), What::Gives(value)) => is_same(expected, value),
-            (Expected::Raises(name), What::Raises(names)) => names.contains(name),
-            (Expected::Gives(_), What::Raises(_) | What::Other(_) | What::Missing(_))
-            | (Expected::Raises(_), What::Gives(_) | What::Other(_) | What::Missing(_)) => false,
+            (Expected::Gives(expected), OutcomeKind::Gives(value)) => is_same(expected, value),
+            (Expected::Raises(name), OutcomeKind::Raises(names)) => names.contains(name),
+            (
+                Expected::Gives(_),
+                OutcomeKind::Raises(_) | OutcomeKind::Other(_) | OutcomeKind::Missing(_),
+            )
+            | (
+                Expected::Raises(_),
+                OutcomeKind::Gives(_) | OutcomeKind::Other(_) | OutcomeKind::Missing(_),
+            ) => false,
         }
     }
 }
 
-impl Said {
+impl CallOutcome {
     pub fn missing(index: usize, why: &str) -> Self {
-        Self { index, what: What::Missing(why.to_owned()), shown: String::new() }
+        Self { index, what: OutcomeKind::Missing(why.to_owned()), shown: String::new() }
     }
 
     pub fn told(&self) -> String {
         match &self.what {
-            What::Gives(_) => format!("gives {}", cut(&self.shown)),
-            What::Raises(_) => format!("raises {}", cut(&self.shown)),
-            What::Other(shown) => format!("gives {}", cut(shown)),
-            What::Missing(why) => format!("cannot be called ({})", cut(why)),
+            OutcomeKind::Gives(_) => format!("gives {}", cut(&self.shown)),
+            OutcomeKind::Raises(_) => format!("raises {}", cut(&self.shown)),
+            OutcomeKind::Other(shown) => format!("gives {}", cut(shown)),
+            OutcomeKind::Missing(why) => format!("cannot be called ({})", cut(why)),
         }
     }
 }
@@ -338,7 +346,7 @@ fn is_same(expected: &Value, value: &Value) -> bool {
     }
 }
 
-impl Weighed {
+impl ExampleResults {
     /// Examples that passed before and fail now. A removed function also counts.
     pub fn lost_since(mut self, before: &Self) -> Self {
         self.wrong.append(&mut self.absent);
@@ -388,7 +396,7 @@ impl Weighed {
     }
 }
 
-fn names(all: &[Wrong]) -> impl Iterator<Item = &str> {
+fn names(all: &[FailedExample]) -> impl Iterator<Item = &str> {
     let names: BTreeSet<&str> = all.iter().map(|wrong| wrong.function.as_str()).collect();
     names.into_iter()
 }
@@ -498,8 +506,11 @@ mod tests {
     #[test]
     fn what_is_not_there_is_no_wrong_answer() {
         let examples = examples(r#"[{"call": "roman:to_roman", "raises": "KeyError"}]"#);
-        let weighed =
-            weigh(&examples, &[Driver::Python], vec![Said::missing(0, "no module named 'roman'")]);
+        let weighed = weigh(
+            &examples,
+            &[Driver::Python],
+            vec![CallOutcome::missing(0, "no module named 'roman'")],
+        );
         assert!(weighed.wrong.is_empty());
         assert_eq!(
             weighed.doubts(),
@@ -510,7 +521,7 @@ mod tests {
             "withheld: to_roman() cannot be called (no module named 'roman'); expected KeyError";
         assert!(weighed.notes().contains(&told.to_owned()), "{:?}", weighed.notes());
         assert!(weighed.clone().lost_since(&weighed).wrong.is_empty(), "it was not there before");
-        assert_eq!(weighed.lost_since(&Weighed::default()).wrong.len(), 1);
+        assert_eq!(weighed.lost_since(&ExampleResults::default()).wrong.len(), 1);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use super::{About, Answer, Experiment, Material, Question, Tree, canary, is_target, selection};
 use crate::report::{Report, Status, Test};
-use crate::syntax::{self, Extent, Item, Language, Letters, Pick, Way};
+use crate::syntax::{self, Extent, Item, Language, Letters, PerturbRules, Pick};
 use crate::verdict::{Code, Reason};
 
 /// The maximum number of expectations of one test to check one by one.
@@ -45,7 +45,7 @@ pub(super) fn impossible(material: &Material<'_>, files: &[String]) -> Vec<Exper
 
 /// The tests that expect exceptions, each expecting the exception of another test.
 pub(super) fn exchanged(material: &Material<'_>, files: &[String]) -> Option<Experiment> {
-    let mut changed = Changed::default();
+    let mut changed = FailingTests::default();
     for file in files.iter().filter_map(|file| TestFile::read(material, file)) {
         let exchanged = match file.language {
             Language::Python => syntax::exchanged(&file.path, &file.source, &file.wanted()),
@@ -101,7 +101,7 @@ impl TestFile {
 
 /// Files with tests that must fail.
 #[derive(Default)]
-struct Changed {
+struct FailingTests {
     edits: Vec<(String, String)>,
     about: Vec<About>,
 }
@@ -136,11 +136,11 @@ fn is_reached(control: &Experiment, mut stops: Vec<(String, String)>) -> Option<
 
 /// The files with expectations that cannot be met, for each extent. `None` if there is nothing to
 /// change.
-fn changed(files: &[TestFile], extents: &[Extent], pick: Pick) -> Vec<Option<Changed>> {
-    let mut all: Vec<Changed> = extents.iter().map(|_| Changed::default()).collect();
+fn changed(files: &[TestFile], extents: &[Extent], pick: Pick) -> Vec<Option<FailingTests>> {
+    let mut all: Vec<FailingTests> = extents.iter().map(|_| FailingTests::default()).collect();
     for file in files {
         let each = |extents: &[Extent], letters| {
-            let way = Way { pick, letters };
+            let way = PerturbRules { pick, letters };
             syntax::impossible_each(
                 file.language,
                 &file.path,
@@ -161,7 +161,7 @@ fn changed(files: &[TestFile], extents: &[Extent], pick: Pick) -> Vec<Option<Cha
     all.into_iter().map(|changed| (!changed.edits.is_empty()).then_some(changed)).collect()
 }
 
-impl Changed {
+impl FailingTests {
     fn add(&mut self, file: &TestFile, extent: Extent, changed: Option<(String, Vec<String>)>) {
         let everything = extent == Extent::Everything;
         let canary =

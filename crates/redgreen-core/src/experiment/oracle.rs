@@ -10,7 +10,9 @@
 //! what is tested: the index of a package, a command line, a module above another one.
 
 use super::calls::Recording;
-use super::{Answer, Experiment, Material, Question, Tree, Way, selection, stand_in, target_files};
+use super::{
+    Answer, Experiment, Material, Method, Question, Tree, selection, stand_in, target_files,
+};
 use crate::change::{ChangedPath, Class, Kind};
 use crate::report::{Report, Status};
 use crate::syntax::{self, Language, Project};
@@ -35,7 +37,7 @@ pub(super) fn oracle(material: &Material<'_>, files: &[String]) -> Option<Experi
     let what = "which changed data the tests open, with code that does nothing";
     let selection = selection(files, material.targets);
     let run = Experiment::of_tests(Question::Oracle, Tree::Head, selection.clone(), what);
-    let way = Way::Watched { selection, files: data };
+    let way = Method::Watched { selection, files: data };
     (!stand_ins.is_empty()).then_some(Experiment { edits: stand_ins, way, ..run })
 }
 

@@ -22,7 +22,7 @@ const NAMED_MAX: usize = 20;
 
 /// What RED did to existing tests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Replaced {
+pub struct ReplacedTests {
     /// The ids of replaced tests.
     pub ids: Vec<String>,
     /// Notes for the reviewer.
@@ -30,7 +30,7 @@ pub struct Replaced {
 }
 
 /// Compares the old and new test files, with the results of both.
-pub fn replaced(material: &Material<'_>, before: &Report, after: &Report) -> Replaced {
+pub fn replaced(material: &Material<'_>, before: &Report, after: &Report) -> ReplacedTests {
     let files: Vec<TestFile> =
         changed(material).map(|changed| TestFile::read(material, changed)).collect();
     let gone: Vec<&Test> = before
@@ -38,7 +38,7 @@ pub fn replaced(material: &Material<'_>, before: &Report, after: &Report) -> Rep
         .iter()
         .filter(|test| !test.status.is_failure() && after.test(&test.id).is_none())
         .collect();
-    let mut replaced = Replaced::default();
+    let mut replaced = ReplacedTests::default();
     if !gone.is_empty() && !files.is_empty() {
         let code = code_names(material, &files);
         let asking = asking(&files, &code, before, after);

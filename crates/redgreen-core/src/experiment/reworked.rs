@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{About, Experiment, Material, Question, Tree, Way, documented, selection};
+use super::{About, Experiment, Material, Method, Question, Tree, documented, selection};
 use crate::change::{ChangedPath, Class, Kind};
 use crate::framework::invoke::Selection;
 use crate::report::{Outcome, Report};
@@ -15,7 +15,7 @@ const MUTANTS_MAX: usize = 30;
 
 /// What happened to the tests.
 #[derive(Clone, Debug, Default)]
-pub struct Reworked {
+pub struct TestChanges {
     /// The same test under another name or in another place.
     pub moved: Vec<About>,
     /// Removed or changed: the new tests must prove that they check as much.
@@ -42,7 +42,7 @@ pub struct Comparison {
     pub new: Experiment,
 }
 
-impl Reworked {
+impl TestChanges {
     pub fn is_proof_needed(&self) -> bool {
         !self.lost.is_empty() || !self.weaker.is_empty() || self.reframed
     }
@@ -101,9 +101,9 @@ pub(super) fn weakness(weakness: &Weakness) -> &'static str {
     }
 }
 
-pub fn reworked(material: &Material<'_>) -> Reworked {
+pub fn reworked(material: &Material<'_>) -> TestChanges {
     let names = Names::of(material);
-    let mut all = Reworked::default();
+    let mut all = TestChanges::default();
     let mut removed: Vec<(About, Item)> = Vec::new();
     let mut added: Vec<Item> = Vec::new();
     for changed in &material.change.paths {
@@ -276,7 +276,7 @@ fn renames_example(material: &Material<'_>, path: &str, old: &str, new: &str) ->
 }
 
 /// The code that the changed tests cover, with one mutant each.
-pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparison> {
+pub fn comparisons(material: &Material<'_>, reworked: &TestChanges) -> Vec<Comparison> {
     let mut code = code_of(material, reworked, &reworked.files);
     if code.is_empty() {
         // A helper of tests covers whatever the tests cover.
@@ -285,7 +285,7 @@ pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparis
             code_of(material, reworked, &tests.take(super::FILES_MAX).cloned().collect::<Vec<_>>());
     }
     let names = Names::of(material);
-    let new_tests = Way::Tests(choice(reworked, &changed_now(material), material.now));
+    let new_tests = Method::Tests(choice(reworked, &changed_now(material), material.now));
     let mut all = Vec::new();
     let each = MUTANTS_MAX.checked_div(code.len()).unwrap_or(MUTANTS_MAX).max(1);
     for path in &code {
@@ -308,13 +308,13 @@ pub fn comparisons(material: &Material<'_>, reworked: &Reworked) -> Vec<Comparis
 }
 
 /// The old tests on the new code without a mutant. Failures here have nothing to do with a mutant.
-pub fn old_tests(material: &Material<'_>, reworked: &Reworked) -> Experiment {
+pub fn old_tests(material: &Material<'_>, reworked: &TestChanges) -> Experiment {
     with_old_tests(material, reworked, &Names::of(material), None, "the old tests on the new code")
 }
 
 fn with_old_tests(
     material: &Material<'_>,
-    reworked: &Reworked,
+    reworked: &TestChanges,
     names: &Names,
     mutant: Option<(&str, &str)>,
     what: &str,
@@ -340,7 +340,7 @@ fn with_old_tests(
 }
 
 /// The code that test files import.
-fn code_of(material: &Material<'_>, reworked: &Reworked, tests: &[String]) -> Vec<String> {
+fn code_of(material: &Material<'_>, reworked: &TestChanges, tests: &[String]) -> Vec<String> {
     let mut code: BTreeSet<String> = BTreeSet::new();
     for file in tests {
         let language = Language::of_path(file);
@@ -361,7 +361,7 @@ fn code_of(material: &Material<'_>, reworked: &Reworked, tests: &[String]) -> Ve
 /// use them run. Documentation examples are selected one by one, because each is a program to
 /// build.
 fn choice(
-    reworked: &Reworked,
+    reworked: &TestChanges,
     files: &[String],
     read: &dyn Fn(&str) -> Option<String>,
 ) -> Selection {

@@ -4,7 +4,7 @@
 //! not be built because the signatures did not exist yet, this runs in GREEN.
 
 use super::{
-    About, Answer, Experiment, Material, Question, Tree, Way, selection, stand_in, tests_of,
+    About, Answer, Experiment, Material, Method, Question, Tree, selection, stand_in, tests_of,
     unwritten,
 };
 use crate::change::is_test_program;
@@ -33,11 +33,11 @@ pub(super) fn stubs(material: &Material<'_>, files: &[String]) -> Vec<Experiment
     let data = missing_data(material);
     // A test that uses no code may be about a document: a page, a table, a README.
     let way = match what == stand_in::EVERYTHING {
-        true => Way::Watched {
+        true => Method::Watched {
             selection: selection(files, material.targets),
             files: stand_in::data(material, &data),
         },
-        false => Way::Tests(selection(files, material.targets)),
+        false => Method::Tests(selection(files, material.targets)),
     };
     stand_ins.extend(data);
     let with = |value: &str| vec![(INERT_VALUE, value.to_owned())];
@@ -115,7 +115,7 @@ fn lenient(material: &Material<'_>, files: &[String], control: &Experiment) -> O
         let is_new = |item: &&Item| {
             control.about.iter().any(|about| about.file == *file && about.item == item.name)
         };
-        let way = syntax::Way { pick: Pick::Last, letters: Letters::Near };
+        let way = syntax::PerturbRules { pick: Pick::Last, letters: Letters::Near };
         // A negated assertion holds for a value that equals nothing.
         let is_written = |item: &&Item| syntax::is_written(language, file, &source, item, way);
         let new: Vec<&Item> = items.iter().filter(is_new).filter(is_written).collect();
@@ -148,7 +148,7 @@ pub(crate) fn do_nothing(
     if edits.is_empty() {
         return Vec::new();
     }
-    let way = Way::Tests(selection(files, tests));
+    let way = Method::Tests(selection(files, tests));
     let one = Experiment {
         edits,
         way,

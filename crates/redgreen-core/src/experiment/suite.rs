@@ -2,7 +2,7 @@
 //! configuration are frozen. Nothing is overlaid, and the report is compared with that of the tree
 //! before.
 
-use super::{Experiment, Question, Tree, Way};
+use super::{Experiment, Method, Question, Tree};
 use crate::framework::invoke::Selection;
 use crate::report::Test;
 use crate::withheld::TestFile;
@@ -41,7 +41,7 @@ pub fn again(blamed: &[Test], time: usize) -> Experiment {
 
 /// Test files that GREEN added.
 pub fn extra(files: &[String]) -> Experiment {
-    let way = Way::Tests(Selection::Files(files.to_vec()));
+    let way = Method::Tests(Selection::Files(files.to_vec()));
     Experiment { way, what: "the tests added in GREEN".to_owned(), ..on(Tree::AsIs) }
 }
 

@@ -10,12 +10,12 @@ use std::collections::BTreeSet;
 use super::Material;
 use crate::change::{ChangedPath, Class};
 use crate::path::folder;
-use crate::syntax::{self, Given, Language, Promise, PromiseKind};
+use crate::syntax::{self, Language, Promise, PromiseKind, TopLevelName};
 use crate::verdict::{Code, Reason};
 
 /// Removed public names, constants with another value, and removed test data.
 pub fn changed_surface(material: &Material<'_>) -> Vec<Reason> {
-    let known = Known::of(material);
+    let known = KnownNames::of(material);
     let mut reasons = removed(material, &known);
     reasons.extend(broken_promises(material, &known));
     reasons
@@ -25,12 +25,12 @@ pub fn changed_surface(material: &Material<'_>) -> Vec<Reason> {
 }
 
 /// Names in the new version of the changed code, and in the old version of the changed tests.
-struct Known {
+struct KnownNames {
     present: BTreeSet<String>,
     reworked: BTreeSet<String>,
 }
 
-impl Known {
+impl KnownNames {
     fn of(material: &Material<'_>) -> Self {
         let (mut present, mut reworked) = (BTreeSet::new(), BTreeSet::new());
         for changed in &material.change.paths {
@@ -57,7 +57,7 @@ impl Known {
     }
 }
 
-fn removed(material: &Material<'_>, known: &Known) -> Vec<Reason> {
+fn removed(material: &Material<'_>, known: &KnownNames) -> Vec<Reason> {
     let mut reasons = Vec::new();
     for changed in material.change.paths.iter().filter(|changed| is_code(changed)) {
         let Some(old) = (material.before)(&changed.path) else { continue };
@@ -80,7 +80,7 @@ fn gone(path: &str, what: &str, line: u32) -> Reason {
 
 /// Removed public methods, parameters that callers name, and derived traits, of functions and types
 /// that still exist, in the same file or in another changed one.
-fn broken_promises(material: &Material<'_>, known: &Known) -> Vec<Reason> {
+fn broken_promises(material: &Material<'_>, known: &KnownNames) -> Vec<Reason> {
     let code: Vec<(Language, String)> = material
         .change
         .paths
@@ -173,7 +173,7 @@ fn other_values(material: &Material<'_>, changed: &ChangedPath) -> Vec<Reason> {
         return Vec::new();
     }
     let language = Language::of_path(&changed.path);
-    let constants = |source: &str| -> Vec<Given> {
+    let constants = |source: &str| -> Vec<TopLevelName> {
         let mut all = syntax::surface(language, source);
         all.retain(|given| given.is_constant);
         all

@@ -109,7 +109,7 @@ fn control(question: Question, about: &[(&str, &str)], what: &str) -> Experiment
         question,
         tree: Tree::Head,
         edits: Vec::new(),
-        way: Way::Tests(Selection::All),
+        way: Method::Tests(Selection::All),
         removed: Vec::new(),
         time: 0,
         variables: Vec::new(),

@@ -37,7 +37,7 @@ pub struct Day {
 
 /// Why a job cannot start under the day's budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Short {
+pub enum BudgetError {
     /// The job has no budget, so the amount to reserve is unknown.
     NoLimit { option: &'static str },
     /// Not enough is left today.
@@ -67,7 +67,7 @@ impl Day {
         allowance: &Allowance,
         job: &JobId,
         limits: &Limits,
-    ) -> Result<Self, Short> {
+    ) -> Result<Self, BudgetError> {
         if self.jobs.contains_key(job) {
             return Ok(self);
         }
@@ -104,11 +104,11 @@ fn wanted(
     spent: u64,
     option: &'static str,
     words: &dyn Fn(u64) -> String,
-) -> Result<u64, Short> {
+) -> Result<u64, BudgetError> {
     match (allowed, limit) {
         (None, limit) => Ok(limit.unwrap_or(0)),
-        (Some(_), None) => Err(Short::NoLimit { option }),
-        (Some(allowed), Some(limit)) if limit > allowed => Err(Short::Never {
+        (Some(_), None) => Err(BudgetError::NoLimit { option }),
+        (Some(allowed), Some(limit)) if limit > allowed => Err(BudgetError::Never {
             words: format!(
                 "the job may spend {}, and all jobs of a day {}",
                 words(limit),
@@ -116,7 +116,7 @@ fn wanted(
             ),
         }),
         (Some(allowed), Some(limit)) if limit > allowed.saturating_sub(spent) => {
-            Err(Short::Today {
+            Err(BudgetError::Today {
                 words: format!(
                     "{} of {} are spent or reserved today",
                     words(spent),
@@ -147,7 +147,7 @@ mod tests {
         let short = day.clone().reserve(&allowance, &id("b"), &limits(50)).unwrap_err();
         assert_eq!(
             short,
-            Short::Today {
+            BudgetError::Today {
                 words: "60 tokens of 100 tokens are spent or reserved today".to_owned()
             }
         );
@@ -162,11 +162,11 @@ mod tests {
     fn a_job_without_a_limit_or_with_one_beyond_the_day_never_starts() {
         let allowance = Allowance { tokens: Some(100), microdollars: Some(1_000_000) };
         let none = Day::default().reserve(&allowance, &id("a"), &Limits::default()).unwrap_err();
-        assert_eq!(none, Short::NoLimit { option: "--budget-tokens" });
+        assert_eq!(none, BudgetError::NoLimit { option: "--budget-tokens" });
         let dear = Limits { tokens: Some(1), microdollars: Some(2_000_000), ..Limits::default() };
         let never = Day::default().reserve(&allowance, &id("a"), &dear).unwrap_err();
         let words = "the job may spend $2.00, and all jobs of a day $1.00".to_owned();
-        assert_eq!(never, Short::Never { words });
+        assert_eq!(never, BudgetError::Never { words });
     }
 
     #[test]

@@ -168,7 +168,7 @@ pub enum Event {
 
 /// The origin of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum From {
+pub enum EventSource {
     /// The worker with the claim of this epoch.
     Worker { epoch: u64 },
     /// A human, or a worker before its claim.
@@ -311,8 +311,8 @@ impl Status {
     }
 
     /// The status after an event, or why it was refused.
-    pub fn apply(mut self, from: From, event: &Event, at: i64) -> Result<Self, Rejected> {
-        if let From::Worker { epoch } = from
+    pub fn apply(mut self, from: EventSource, event: &Event, at: i64) -> Result<Self, Rejected> {
+        if let EventSource::Worker { epoch } = from
             && epoch != self.epoch
         {
             return Err(Rejected::Fenced { epoch, latest: self.epoch });
@@ -451,29 +451,29 @@ fn lost_workers(last: &Label) -> Label {
 
 /// Whether a job may start, given the jobs it waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ready {
+pub enum Readiness {
     Yes,
     NotYet { why: Label },
     Never { why: Label },
 }
 
 /// Checks the earlier jobs. `find` returns the status of one.
-pub fn ready(after: &[JobId], find: impl Fn(&JobId) -> Option<JobState>) -> Ready {
+pub fn ready(after: &[JobId], find: impl Fn(&JobId) -> Option<JobState>) -> Readiness {
     for id in after {
         match find(id) {
             None => {
-                return Ready::Never {
+                return Readiness::Never {
                     why: Label::of(&format!("there is no job {id} to wait for")),
                 };
             }
             Some(JobState::Merged { .. }) => {}
             Some(state) if state.is_over() => {
-                return Ready::Never {
+                return Readiness::Never {
                     why: Label::of(&format!("job {} before it is {}", id.head(), state.name())),
                 };
             }
             Some(state) => {
-                return Ready::NotYet {
+                return Readiness::NotYet {
                     why: Label::of(&format!(
                         "waits for job {}, which is {}",
                         id.head(),
@@ -483,7 +483,7 @@ pub fn ready(after: &[JobId], find: impl Fn(&JobId) -> Option<JobState>) -> Read
             }
         }
     }
-    Ready::Yes
+    Readiness::Yes
 }
 
 #[cfg(test)]

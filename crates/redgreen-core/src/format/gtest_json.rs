@@ -91,7 +91,7 @@ fn status(case: &Case) -> Status {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::framework::captured::Captured;
+    use crate::framework::captured::Capture;
     use crate::framework::samples::{self, Check};
     use crate::report::Report;
 
@@ -100,7 +100,7 @@ mod tests {
     const KNOWN_BETTER: &[(&str, &str)] =
         &[("bad_usage", "outcome"), ("*", "message"), ("*", "line")];
 
-    fn read(captured: &Captured) -> Report {
+    fn read(captured: &Capture) -> Report {
         let mut report = captured.report("gtest", &[]);
         if let Some(tests) =
             captured.file(".json").and_then(|json| parse(json, |path| captured.relative(path)))

@@ -10,7 +10,7 @@ mod dialects;
 mod write;
 
 pub use cases::Cases;
-use dialects::Nameless;
+use dialects::UnnamedCase;
 pub use dialects::{
     ANY, BATS, BUN, CATCH2, CTEST, DENO, Dialect, GRADLE, JEST_JUNIT, JUNIT_CONSOLE, NEXTEST,
     PHPUNIT, PYTEST, SUREFIRE, XMLRUNNER,
@@ -43,7 +43,7 @@ pub struct Case {
     /// The test failed and then passed.
     pub flaky: bool,
     pub warning: bool,
-    pub system_out: Option<Box<Kept>>,
+    pub system_out: Option<Box<Excerpt>>,
 }
 
 /// The contents of a `failure`, `error` or `skipped` element.
@@ -51,12 +51,12 @@ pub struct Case {
 pub struct Detail {
     pub class: String,
     pub message: Option<String>,
-    pub text: Kept,
+    pub text: Excerpt,
 }
 
 /// The beginning and the end of a text of any size.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
+pub struct Excerpt {
     pub head: String,
     pub tail: String,
 }
@@ -157,8 +157,8 @@ pub fn add(
 fn nameless(report: &mut Report, dialect: &Dialect, case: &Case) {
     let detail = case.failure.as_deref().or(case.error.as_deref());
     match dialect.nameless {
-        Nameless::Interrupted => report.tests.push(Test::new("?", Status::Crashed)),
-        Nameless::LoadError => {
+        UnnamedCase::Interrupted => report.tests.push(Test::new("?", Status::Crashed)),
+        UnnamedCase::LoadError => {
             report
                 .load_errors
                 .push(load_error(&case.classname, detail.map(Detail::words).unwrap_or_default()));
@@ -207,7 +207,7 @@ impl Case {
                     .map(|class| bounded_head(&class))
                     .unwrap_or_default(),
                 message: element.attribute("message").map(|message| bounded_head(&message)),
-                text: Kept::default(),
+                text: Excerpt::default(),
             })
         };
         match place {
@@ -243,7 +243,7 @@ impl Detail {
     }
 }
 
-impl Kept {
+impl Excerpt {
     fn push(&mut self, text: &str) {
         let room = MESSAGE_BYTES_MAX.saturating_sub(self.head.len());
         let cut = text.floor_char_boundary(room);

@@ -37,16 +37,16 @@ pub struct Line {
     pub line: Option<u32>,
     pub root: Option<String>,
     pub outcome: Option<String>,
-    pub exception: Words,
+    pub exception: Strings,
     pub name: Option<String>,
     pub code: Option<serde_json::Value>,
     pub message: Option<String>,
     pub errors: Option<Vec<JsError>>,
     pub error: Option<JsError>,
     pub unhandled: Option<Vec<JsError>>,
-    pub ids: Option<Vec<Planned>>,
+    pub ids: Option<Vec<PlannedTest>>,
     /// The planned tests, for a runner that knows them at the start.
-    pub collected: Option<Vec<Planned>>,
+    pub collected: Option<Vec<PlannedTest>>,
     pub tests: Option<Vec<Line>>,
     /// How many tests will run.
     pub total: Option<usize>,
@@ -120,7 +120,7 @@ pub struct Frame {
 /// A planned test: only its id, or with its file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
-pub enum Planned {
+pub enum PlannedTest {
     Id(String),
     At { id: String, file: Option<String> },
 }
@@ -128,23 +128,23 @@ pub enum Planned {
 /// One string or several.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(untagged)]
-pub enum Words {
+pub enum Strings {
     #[default]
     None,
     One(String),
     Many(Vec<String>),
 }
 
-impl Words {
+impl Strings {
     pub fn first(&self) -> Option<&str> {
         self.all().next()
     }
 
     pub fn all(&self) -> impl Iterator<Item = &str> {
         let (one, many) = match self {
-            Words::None => (None, &[][..]),
-            Words::One(word) => (Some(word), &[][..]),
-            Words::Many(words) => (None, words.as_slice()),
+            Strings::None => (None, &[][..]),
+            Strings::One(word) => (Some(word), &[][..]),
+            Strings::Many(words) => (None, words.as_slice()),
         };
         one.into_iter().chain(many).map(String::as_str).filter(|word| !word.is_empty())
     }
@@ -189,8 +189,8 @@ impl Stream {
         if let Some(planned) = planned {
             let file = &line.file;
             let keys = planned.into_iter().map(|planned| match planned {
-                Planned::Id(id) => (file.clone(), id),
-                Planned::At { id, file: own } => (own.or_else(|| file.clone()), id),
+                PlannedTest::Id(id) => (file.clone(), id),
+                PlannedTest::At { id, file: own } => (own.or_else(|| file.clone()), id),
             });
             self.planned.get_or_insert_default().extend(keys);
         }

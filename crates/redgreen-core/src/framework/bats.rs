@@ -2,17 +2,17 @@
 //! killed test looks passed in the XML, and a test can print TAP of its own, so a run counts only
 //! if both reports agree and the plan was completed.
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Evidence, Facts, Folder, LISTED_FOLDERS, Reach};
-use super::invoke::{Call, Invocation, Missing, ReportAt, Selection, Step, Unable};
-use super::{Framework, Home, How, Identity, Process, file_name, identity};
+use super::invoke::{Call, CannotRun, Invocation, Missing, ReportAt, Selection, Step};
+use super::{Execution, Framework, Home, Identity, Process, file_name, identity};
 use crate::format::tap::{self, Tap};
 use crate::format::{bounded_head, junit};
 use crate::report::{Exit, Flag, LoadErrorKind, Outcome, Report, Status};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "bats",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: "*.bats, also in test or tests",
     detect,
     reads: |_| false,
@@ -57,9 +57,9 @@ fn is_test_file(path: &str) -> bool {
     is_suite(path) || (in_tests && (path.ends_with(".bash") || path.ends_with(".sh")))
 }
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let Some(bats) = facts.first_tool(FRAMEWORK.tools) else {
-        return Err(Unable::Missing(Missing {
+        return Err(CannotRun::Missing(Missing {
             what: "bats is not installed".to_owned(),
             evidence: "the project has .bats files, and no bats was found in it or on PATH"
                 .to_owned(),
@@ -81,7 +81,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         }
         Selection::List => return Ok(counted(bats, facts)),
         Selection::Coverage => {
-            return Err(Unable::Unsupported("no coverage tool: bats measures no lines"));
+            return Err(CannotRun::Unsupported("no coverage tool: bats measures no lines"));
         }
     };
     let mut invocation = Invocation::new("bats", call);
@@ -104,7 +104,7 @@ fn counted(bats: &str, facts: &Facts) -> Invocation {
 }
 
 /// Returns no tests unless every test that Bats counts has a literal name in the source.
-fn list(captured: &Captured) -> Vec<String> {
+fn list(captured: &Capture) -> Vec<String> {
     let count: Option<usize> = String::from_utf8_lossy(&captured.stdout).trim().parse().ok();
     let lines =
         captured.step_after(NAMES).map(|step| String::from_utf8_lossy(&step.stdout).into_owned());
@@ -171,7 +171,7 @@ fn quoted(name: &str) -> String {
     quoted
 }
 
-fn parse(captured: &Captured) -> Report {
+fn parse(captured: &Capture) -> Report {
     let mut report = captured.report(FRAMEWORK.name, &[]);
     let failed = matches!(captured.exit, Exit::Code(code) if code != 0);
     let documents: Vec<_> = captured.file(XML).map(junit::parse).into_iter().collect();
@@ -219,7 +219,7 @@ fn has_passed_line(tap: &Tap, id: &str) -> bool {
 }
 
 /// A case without a name is a file that could not be read, or whose hook failed.
-fn sort_out_files(report: &mut Report, captured: &Captured) {
+fn sort_out_files(report: &mut Report, captured: &Capture) {
     for mut error in std::mem::take(&mut report.load_errors) {
         if HOOKS.iter().any(|hook| error.message.contains(hook)) {
             report.errors_outside.push(error.message);
@@ -241,7 +241,7 @@ fn sort_out_files(report: &mut Report, captured: &Captured) {
 }
 
 /// Parses `(in test file test/calc.bats, line 14)` or `test/calc.bats: line 14: ...`.
-fn place(words: &str, captured: &Captured) -> Option<(String, u32)> {
+fn place(words: &str, captured: &Capture) -> Option<(String, u32)> {
     let found = |line: &str| {
         let (before, after) = line.split_once(", line ").or_else(|| line.split_once(": line "))?;
         let path = before.rsplit("file ").next().filter(|path| is_suite(path))?;

@@ -3,7 +3,7 @@
 use crate::report::{Exit, Outcome, Report};
 
 #[derive(Clone, Debug, Default)]
-pub struct Captured {
+pub struct Capture {
     /// The runner's exit; `NotStarted` if an earlier step failed.
     pub exit: Exit,
     pub stdout: Vec<u8>,
@@ -30,7 +30,7 @@ pub struct StepEnd {
     pub stderr: Vec<u8>,
 }
 
-impl Captured {
+impl Capture {
     /// Creates a report with the facts known before parsing. `decides` maps exit codes that have
     /// only one meaning.
     pub fn report(&self, runner: &str, decides: &[(i32, Outcome)]) -> Report {

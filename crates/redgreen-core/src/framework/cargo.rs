@@ -17,15 +17,15 @@ pub mod build;
 pub mod libtest;
 
 use super::facts::{Evidence, Folder, Reach};
-use super::invoke::{Call, Injected, Missing, Unable};
-use super::{Framework, Home, How, Identity, file_name, nextest};
+use super::invoke::{Call, CannotRun, Missing, ReporterFile};
+use super::{Execution, Framework, Home, Identity, file_name, nextest};
 use crate::report::{Exit, Outcome, Report, Stage};
 use build::{Build, TargetKind};
 use libtest::Binary;
 
 pub const FRAMEWORK: Framework = Framework {
     name: "cargo",
-    how: How::Cargo,
+    how: Execution::Cargo,
     looks_for: "Cargo.toml",
     detect,
     reads: |_| false,
@@ -59,14 +59,14 @@ pub const JSON: &[&str] = &["-Z", "unstable-options", "--format", "json", "--rep
 /// Wraps rustdoc, which runs the doc tests for cargo. Setting the variable for all of cargo would
 /// rerun build scripts that watch it and compile half the dependencies twice, so only rustdoc gets
 /// it.
-pub const RUSTDOC: Injected =
-    Injected { path: "rustdoc", text: "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n" };
+pub const RUSTDOC: ReporterFile =
+    ReporterFile { path: "rustdoc", text: "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n" };
 
 /// A run of all tests with cargo-llvm-cov, which rebuilds and reruns them. `runner` is the
 /// subcommand that runs the tests.
-pub fn llvm_cov(installed: bool, runner: &[&str], lcov: &str) -> Result<Call, Unable> {
+pub fn llvm_cov(installed: bool, runner: &[&str], lcov: &str) -> Result<Call, CannotRun> {
     if !installed {
-        return Err(Unable::Missing(Missing {
+        return Err(CannotRun::Missing(Missing {
             what: "cargo-llvm-cov is not installed".to_owned(),
             evidence: "it measures the coverage of Rust, but was not found on PATH".to_owned(),
             next: "rustup component add llvm-tools && cargo install --locked cargo-llvm-cov"

@@ -5,10 +5,12 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Evidence, Folder, Reach};
-use super::invoke::{Call, Invocation, ReportAt, Selection, Unable};
-use super::{FRAMEWORKS, Found, Framework, How, file_name, go, identity, javascript, python};
+use super::invoke::{Call, CannotRun, Invocation, ReportAt, Selection};
+use super::{
+    Detection, Execution, FRAMEWORKS, Framework, file_name, go, identity, javascript, python,
+};
 use crate::format::{junit, tap};
 use crate::report::{EXIT_CODE_ONLY, Exit, Flag, Outcome, Report, Status, Test};
 use crate::syntax::glob;
@@ -16,7 +18,7 @@ use crate::syntax::glob;
 /// Not in [`FRAMEWORKS`]: it is configured by the user or used as the last resort.
 pub const FRAMEWORK: Framework = Framework {
     name: "command",
-    how: How::Command,
+    how: Execution::Command,
     looks_for: "test.command in redgreen.toml, or a script `test` in package.json",
     detect: |_| Evidence::None,
     reads: |_| false,
@@ -188,24 +190,28 @@ impl Command {
     }
 
     /// Resolves the framework that runs the command in the project root.
-    pub fn found(self, root: Folder) -> Found {
+    pub fn found(self, root: Folder) -> Detection {
         let runner = match &self.told {
             ReportSource::ByExitCode => runner(&self.line, &root),
             ReportSource::OnStdout(_) | ReportSource::InFiles(..) => None,
         };
         match runner {
-            Some((row, files)) => Found { row, folder: root, command: None, files },
-            None => Found { row: &FRAMEWORK, folder: root, command: Some(self), files: Vec::new() },
+            Some((row, files)) => Detection { row, folder: root, command: None, files },
+            None => {
+                Detection { row: &FRAMEWORK, folder: root, command: Some(self), files: Vec::new() }
+            }
         }
     }
 
-    pub fn invoke(&self, selection: &Selection) -> Result<Invocation, Unable> {
+    pub fn invoke(&self, selection: &Selection) -> Result<Invocation, CannotRun> {
         match selection {
             Selection::All => {}
             // A command has only this one test.
             Selection::One(id) if *id == self.id() => {}
             Selection::One(_) | Selection::Files(_) | Selection::List | Selection::Coverage => {
-                return Err(Unable::Unsupported("a custom command always runs all of its tests"));
+                return Err(CannotRun::Unsupported(
+                    "a custom command always runs all of its tests",
+                ));
             }
         }
         let mut invocation = Invocation::new(&self.line, Call::new(["sh", "-c", &self.line]));
@@ -215,7 +221,7 @@ impl Command {
         Ok(invocation)
     }
 
-    pub fn parse(&self, captured: &Captured) -> Report {
+    pub fn parse(&self, captured: &Capture) -> Report {
         let mut report = match &self.told {
             ReportSource::ByExitCode => self.by_exit_code(captured),
             ReportSource::OnStdout(format) => {
@@ -248,7 +254,7 @@ impl Command {
         format!("{EXIT_CODE_ONLY}{}", self.line)
     }
 
-    fn by_exit_code(&self, captured: &Captured) -> Report {
+    fn by_exit_code(&self, captured: &Capture) -> Report {
         let mut report = captured.report(FRAMEWORK.name, &[]);
         let status = match captured.exit {
             Exit::Code(0) => Status::Passed,
@@ -266,7 +272,7 @@ impl Command {
 }
 
 /// The `test` script of a `package.json`, for projects where nothing else was detected.
-pub(super) fn of_script(root: &Folder) -> Option<Found> {
+pub(super) fn of_script(root: &Folder) -> Option<Detection> {
     // `npm init` writes a script that always fails.
     script(root).filter(|script| !script.contains("no test specified"))?;
     let line = format!("{} run test", javascript::manager(root));
@@ -314,7 +320,7 @@ fn is_test_file(path: &str) -> bool {
     in_tests || FRAMEWORKS.iter().any(|row| (row.is_test_file)(path))
 }
 
-fn read(format: Format, texts: &[&[u8]], captured: &Captured) -> Report {
+fn read(format: Format, texts: &[&[u8]], captured: &Capture) -> Report {
     let mut report = captured.report(FRAMEWORK.name, &[]);
     match format {
         Format::Junit => {
@@ -336,8 +342,7 @@ fn read(format: Format, texts: &[&[u8]], captured: &Captured) -> Report {
             });
         }
         Format::GoJson => {
-            report =
-                go::parse(&Captured { stdout: texts.concat(), cut: false, ..captured.clone() });
+            report = go::parse(&Capture { stdout: texts.concat(), cut: false, ..captured.clone() });
         }
     }
     report

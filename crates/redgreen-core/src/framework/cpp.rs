@@ -1,7 +1,7 @@
 //! Shared by the C and C++ frameworks: test locations, compiler and linker diagnostics, and Catch2
 //! output.
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::file_name;
 use crate::format::{bounded_head, junit};
 use crate::report::{LoadError, LoadErrorKind, Stage, Status, Test};
@@ -49,7 +49,7 @@ fn is_in_tests(path: &str) -> bool {
 }
 
 /// Compiler and linker errors without duplicates.
-pub(super) fn diagnostics(captured: &Captured, text: &str) -> Vec<LoadError> {
+pub(super) fn diagnostics(captured: &Capture, text: &str) -> Vec<LoadError> {
     let mut errors: Vec<LoadError> = Vec::new();
     for error in text.lines().filter_map(|line| diagnostic(captured, line)) {
         if !errors.contains(&error) {
@@ -61,7 +61,7 @@ pub(super) fn diagnostics(captured: &Captured, text: &str) -> Vec<LoadError> {
 
 /// Parses `/p/calc_test.cpp:8:32: error: ‘subtract’ was not declared` and `/p/calc_test.cpp:9:
 /// undefined reference to …`; a linker can put its name before the latter.
-fn diagnostic(captured: &Captured, line: &str) -> Option<LoadError> {
+fn diagnostic(captured: &Capture, line: &str) -> Option<LoadError> {
     let marked = [": error: ", ": fatal error: "].iter().find_map(|mark| line.split_once(mark));
     let (place, words) = match marked {
         Some(found) => found,
@@ -107,7 +107,7 @@ const FAILED: &str = ": FAILED:";
 /// ```
 pub(super) fn explain_catch2(
     test: &mut Test,
-    output: Option<&junit::Kept>,
+    output: Option<&junit::Excerpt>,
     relative: impl Fn(&str) -> String,
 ) {
     let (head, tail) =
@@ -165,7 +165,7 @@ mod tests {
             ("collect2: error: ld returned 1 exit status", None),
             ("gmake: *** [Makefile:101: all] Error 2", None),
         ] {
-            let captured = Captured { root: "/p".to_owned(), ..Captured::default() };
+            let captured = Capture { root: "/p".to_owned(), ..Capture::default() };
             let seen = diagnostic(&captured, line).map(|error| {
                 let (file, number) =
                     (error.file.unwrap_or_default(), error.line.unwrap_or_default());
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn catch2_output_gives_the_place_and_the_status() {
         let check = |status, output: &str| {
-            let kept = junit::Kept { head: output.to_owned(), tail: output.to_owned() };
+            let kept = junit::Excerpt { head: output.to_owned(), tail: output.to_owned() };
             let mut test = Test::new("t", status);
             explain_catch2(&mut test, Some(&kept), |path| path.to_owned());
             (test.status, test.line, test.message.unwrap_or_default())

@@ -8,19 +8,19 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::captured::{Captured, StepEnd};
+use super::captured::{Capture, StepEnd};
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{
-    Call, Choice, CoverageAt, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable,
+    Call, CannotRun, Choice, CoverageAt, Invocation, Missing, ReportAt, Selection, Stale, Step,
 };
-use super::{Framework, How, Process, cpp, file_name, identity};
+use super::{Execution, Framework, Process, cpp, file_name, identity};
 use crate::coverage::Format;
 use crate::format::{bounded_tail, gtest_json, junit};
 use crate::report::{Exit, Outcome, Report, Stage, Status, Test};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "ctest",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: "CMakeLists.txt with enable_testing() or include(CTest)",
     detect,
     reads: |path| path == "CMakeLists.txt",
@@ -70,9 +70,9 @@ fn detect(folder: &Folder) -> Evidence {
     if tests && text.contains("project(") { Evidence::Sure } else { Evidence::None }
 }
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let missing = |what: &str, evidence: &str, next: &str| {
-        Unable::Missing(Missing {
+        CannotRun::Missing(Missing {
             what: what.to_owned(),
             evidence: evidence.to_owned(),
             next: next.to_owned(),
@@ -148,7 +148,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
 
 /// The tests whose program is built from one of the files. All tests if the owner of a file is
 /// unknown.
-fn chosen(captured: &Captured, files: &[String]) -> Vec<String> {
+fn chosen(captured: &Capture, files: &[String]) -> Vec<String> {
     let step = |name: &str| {
         captured.steps.iter().find(|step| step.name == name).map(|step| step.stdout.as_slice())
     };
@@ -156,7 +156,7 @@ fn chosen(captured: &Captured, files: &[String]) -> Vec<String> {
     else {
         return Vec::new();
     };
-    let listed = Listed::read(step(LIST).unwrap_or_default());
+    let listed = ListOutput::read(step(LIST).unwrap_or_default());
     let is_meant = |test: &&ListedTest| {
         let program = test.command.first().map(|program| built(program).trim_start_matches('/'));
         program.is_some_and(|program| programs.iter().any(|built| built == program))
@@ -191,7 +191,7 @@ fn quoted(name: &str) -> String {
     quoted
 }
 
-fn parse(captured: &Captured) -> Report {
+fn parse(captured: &Capture) -> Report {
     let mut report = captured.report(FRAMEWORK.name, &[]);
     if let Some(step) = captured.failed_step() {
         not_built(&mut report, captured, step);
@@ -212,7 +212,7 @@ fn parse(captured: &Captured) -> Report {
         .cases
         .telling()
         .filter_map(|case| Some((case.name.as_deref()?, case.system_out.as_deref()?)));
-    let outputs: BTreeMap<&str, &junit::Kept> = outputs.collect();
+    let outputs: BTreeMap<&str, &junit::Excerpt> = outputs.collect();
     let programs = Programs::read(captured);
     let tests = std::mem::take(&mut report.tests);
     for mut test in tests {
@@ -226,7 +226,7 @@ fn parse(captured: &Captured) -> Report {
     report
 }
 
-fn not_built(report: &mut Report, captured: &Captured, step: &StepEnd) {
+fn not_built(report: &mut Report, captured: &Capture, step: &StepEnd) {
     let words = format!(
         "{}\n{}",
         String::from_utf8_lossy(&step.stdout),
@@ -323,9 +323,11 @@ struct Programs {
 }
 
 impl Programs {
-    fn read(captured: &Captured) -> Self {
-        let listed =
-            captured.step_after(LIST).map(|step| Listed::read(&step.stdout)).unwrap_or_default();
+    fn read(captured: &Capture) -> Self {
+        let listed = captured
+            .step_after(LIST)
+            .map(|step| ListOutput::read(&step.stdout))
+            .unwrap_or_default();
         let found = |library: &str| {
             let words = captured
                 .step_after(library)
@@ -353,8 +355,8 @@ impl Programs {
     fn explain(
         &self,
         mut test: Test,
-        output: Option<&junit::Kept>,
-        captured: &Captured,
+        output: Option<&junit::Excerpt>,
+        captured: &Capture,
     ) -> Vec<Test> {
         let none = Vec::new();
         let command = self.commands.get(&test.id).unwrap_or(&none);
@@ -427,7 +429,7 @@ fn without_number(stem: &str) -> &str {
 
 /// Output of `ctest --show-only=json-v1`.
 #[derive(Default, Deserialize)]
-struct Listed {
+struct ListOutput {
     tests: Vec<ListedTest>,
 }
 
@@ -438,14 +440,14 @@ struct ListedTest {
     command: Vec<String>,
 }
 
-impl Listed {
+impl ListOutput {
     fn read(stdout: &[u8]) -> Self {
         serde_json::from_slice(stdout).unwrap_or_default()
     }
 }
 
-fn list(captured: &Captured) -> Vec<String> {
-    Listed::read(&captured.stdout).tests.into_iter().map(|test| test.name).collect()
+fn list(captured: &Capture) -> Vec<String> {
+    ListOutput::read(&captured.stdout).tests.into_iter().map(|test| test.name).collect()
 }
 
 #[cfg(test)]

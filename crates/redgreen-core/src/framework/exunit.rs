@@ -2,12 +2,12 @@
 //! stream; compile errors come from the compiler's own lines. Change the formatter and this parser
 //! together.
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{
-    Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Step, Unable,
+    Call, CannotRun, CoverageAt, Invocation, Missing, ReportAt, ReporterFile, Selection, Step,
 };
-use super::{Framework, How, Process, file_name, identity};
+use super::{Execution, Framework, Process, file_name, identity};
 use crate::coverage::Format;
 use crate::format::bounded_head;
 use crate::format::stream::{self, Line, Stream};
@@ -15,7 +15,7 @@ use crate::report::{Exit, LoadError, LoadErrorKind, Outcome, Report, Stage, Stat
 
 pub const FRAMEWORK: Framework = Framework {
     name: "exunit",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: "mix.exs",
     detect: |folder: &Folder| if folder.has("mix.exs") { Evidence::Sure } else { Evidence::None },
     reads: |_| false,
@@ -32,7 +32,7 @@ pub const FRAMEWORK: Framework = Framework {
     litter: &["_build/"],
 };
 
-const REPORTER: Injected = Injected {
+const REPORTER: ReporterFile = ReporterFile {
     path: "redgreen_exunit.exs",
     text: include_str!("../../reporters/redgreen_exunit.exs"),
 };
@@ -68,9 +68,9 @@ fn split_id(id: &str) -> Option<(&str, &str)> {
     (is_module && kinds.iter().any(|kind| name.starts_with(kind))).then_some((module, name))
 }
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let (Some(elixir), Some(mix)) = (facts.tool("elixir"), facts.tool("mix")) else {
-        return Err(Unable::Missing(Missing {
+        return Err(CannotRun::Missing(Missing {
             what: "elixir is not installed".to_owned(),
             evidence: "the project has a mix.exs, and no elixir with mix was found on PATH"
                 .to_owned(),
@@ -106,7 +106,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     Ok(invocation)
 }
 
-fn parse(captured: &Captured) -> Report {
+fn parse(captured: &Capture) -> Report {
     let mut report = captured.report(FRAMEWORK.name, &[]);
     let bytes = captured.file(".jsonl");
     let stream = Stream::read(bytes.unwrap_or_default());
@@ -171,7 +171,7 @@ fn text(stdout: &[u8], stderr: &[u8]) -> String {
 }
 
 /// Adds the compile errors. If the compiler names no file, mix itself failed.
-fn add_unbuilt(report: &mut Report, words: &str, captured: &Captured, stage: Stage) {
+fn add_unbuilt(report: &mut Report, words: &str, captured: &Capture, stage: Stage) {
     for part in words.split(COMPILATION).skip(1) {
         let mut lines = part.lines();
         let file = lines.next().unwrap_or_default().trim_end_matches("==").trim();
@@ -208,7 +208,7 @@ fn kind_of(class: &str, words: &str) -> LoadErrorKind {
     }
 }
 
-fn list(captured: &Captured) -> Vec<String> {
+fn list(captured: &Capture) -> Vec<String> {
     let stream = Stream::read(captured.file(".jsonl").unwrap_or_default());
     stream.results.into_iter().filter_map(|line| line.id).collect()
 }

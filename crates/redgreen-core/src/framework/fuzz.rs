@@ -3,12 +3,12 @@
 
 use std::iter::repeat_n;
 
-use super::captured::{Captured, StepEnd};
+use super::captured::{Capture, StepEnd};
 use super::cargo::{build, libtest};
 use super::command::{Command, Format};
 use super::facts::{Facts, Folder, MANIFESTS};
 use super::invoke::Selection;
-use super::{FRAMEWORKS, How, cargo, detect, samples};
+use super::{Execution, FRAMEWORKS, cargo, detect, samples};
 use crate::format::fuzz::{Random, damaged};
 use crate::format::{MESSAGE_BYTES_MAX, junit};
 use crate::report::{Exit, Outcome, Report};
@@ -25,8 +25,8 @@ const SELECTIONS: &[fn(&str) -> Selection] = &[
     |id| Selection::Files(vec![id.to_owned()]),
 ];
 
-fn captures() -> Vec<Captured> {
-    let size = |captured: &Captured| {
+fn captures() -> Vec<Capture> {
+    let size = |captured: &Capture| {
         let reports: usize = captured.reports.iter().map(|(_, bytes)| bytes.len()).sum();
         captured.stdout.len() + captured.stderr.len() + reports
     };
@@ -35,7 +35,7 @@ fn captures() -> Vec<Captured> {
 }
 
 /// A copy of a run with random damage.
-fn damage(whole: &Captured, random: &mut Random) -> Captured {
+fn damage(whole: &Capture, random: &mut Random) -> Capture {
     let mut captured = whole.clone();
     if random.below(4) == 0 {
         captured.exit = EXITS[random.below(EXITS.len())];
@@ -97,7 +97,7 @@ fn is_sound(report: &Report, from: &str) {
 fn parsers_survive_damaged_runs() {
     let captures = captures();
     for row in FRAMEWORKS {
-        let How::Process(process) = &row.how else { continue };
+        let Execution::Process(process) = &row.how else { continue };
         let mut random = Random::new(row.name.len() as u64 + 0x5eed);
         for whole in &captures {
             let captured = damage(whole, &mut random);
@@ -167,7 +167,7 @@ fn detection_survives_damaged_projects() {
         let folder = Folder { path: String::new(), files: files.clone(), texts };
         detect(std::slice::from_ref(&folder));
         for row in FRAMEWORKS {
-            let How::Process(process) = &row.how else { continue };
+            let Execution::Process(process) = &row.how else { continue };
             (row.detect)(&folder);
             let tools =
                 row.tools.iter().map(|name| ((*name).to_owned(), format!("/bin/{name}"))).collect();

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Call, CoverageAt, Invocation, Missing, ReportAt, Selection, Step, Unable};
-use super::{Framework, Home, How, Identity, Process, file_name};
+use super::invoke::{Call, CannotRun, CoverageAt, Invocation, Missing, ReportAt, Selection, Step};
+use super::{Execution, Framework, Home, Identity, Process, file_name};
 use crate::coverage::Format;
 use crate::format::go_json::{self, End, GoTest, Panic, Stream};
 use crate::format::{bounded_head, stream};
@@ -15,7 +15,7 @@ use crate::report::{Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Stage
 
 pub const FRAMEWORK: Framework = Framework {
     name: "go",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: MANIFEST,
     detect,
     reads: |path| path == MANIFEST,
@@ -59,9 +59,9 @@ fn in_testdata(path: &str) -> bool {
     path.split('/').rev().skip(1).any(|folder| folder == "testdata")
 }
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let Some(go) = facts.tool("go") else {
-        return Err(Unable::Missing(Missing {
+        return Err(CannotRun::Missing(Missing {
             what: "go is not installed".to_owned(),
             evidence: "the project has a go.mod, and no go was found on PATH".to_owned(),
             next: "install Go: https://go.dev/dl".to_owned(),
@@ -186,7 +186,7 @@ fn pattern(test: &str) -> String {
     test.split('/').map(|name| format!("^{}$", quoted(name))).collect::<Vec<_>>().join("/")
 }
 
-pub(super) fn parse(captured: &Captured) -> Report {
+pub(super) fn parse(captured: &Capture) -> Report {
     let mut report = captured.report(FRAMEWORK.name, &[]);
     let stream = go_json::parse(&captured.stdout);
     let places = Places { modules: Modules::read(captured), written: written(captured) };
@@ -233,7 +233,7 @@ fn unbuilt(stream: &Stream) -> Vec<String> {
 }
 
 /// One error for each compiler line, or for each package if no line names a place.
-fn load_errors(stream: &Stream, captured: &Captured, unbuilt: &[String]) -> Vec<LoadError> {
+fn load_errors(stream: &Stream, captured: &Capture, unbuilt: &[String]) -> Vec<LoadError> {
     let mut texts: Vec<String> = stream.build_output.values().cloned().collect();
     if texts.is_empty() {
         texts.push(String::from_utf8_lossy(&captured.stderr).into_owned());
@@ -257,7 +257,7 @@ fn load_errors(stream: &Stream, captured: &Captured, unbuilt: &[String]) -> Vec<
 
 /// Parses `./calc_test.go:5:9: undefined: Subtract`, which can start with `vet: ` or have no
 /// column.
-fn compiler_error(captured: &Captured, line: &str) -> Option<LoadError> {
+fn compiler_error(captured: &Capture, line: &str) -> Option<LoadError> {
     let line = line.strip_prefix("vet: ").unwrap_or(line);
     let (file, rest) = line.split_once(".go:")?;
     let (number, rest) = rest.split_once(':')?;
@@ -372,11 +372,11 @@ fn described(test: &GoTest, status: Status, places: &Places) -> Test {
 /// Where tests are defined.
 struct Places {
     modules: Modules,
-    written: Vec<Written>,
+    written: Vec<SourceTests>,
 }
 
 /// A function in a test file.
-struct Written {
+struct SourceTests {
     folder: String,
     name: String,
     file: String,
@@ -393,7 +393,7 @@ impl Places {
 }
 
 /// The functions that start at the beginning of a line, as gofmt formats them.
-fn written(captured: &Captured) -> Vec<Written> {
+fn written(captured: &Capture) -> Vec<SourceTests> {
     let mut all = Vec::new();
     for (path, bytes) in captured.reports.iter().filter(|(path, _)| path.ends_with("_test.go")) {
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -404,7 +404,7 @@ fn written(captured: &Captured) -> Vec<Written> {
             };
             if TEST_NAMES.iter().any(|start| name.starts_with(start)) {
                 let (folder, file, name) = (folder.to_owned(), path.clone(), name.to_owned());
-                all.push(Written { folder, name, file, line });
+                all.push(SourceTests { folder, name, file, line });
             }
         }
     }
@@ -441,7 +441,7 @@ fn frame(line: &str) -> Option<(&str, u32)> {
 struct Modules(Vec<(String, String)>);
 
 impl Modules {
-    fn read(captured: &Captured) -> Self {
+    fn read(captured: &Capture) -> Self {
         let step = captured.steps.iter().find(|step| step.name == MODULES);
         let text =
             step.map(|step| String::from_utf8_lossy(&step.stdout).into_owned()).unwrap_or_default();
@@ -465,15 +465,16 @@ impl Modules {
 }
 
 /// `-list` prints the names of each package as output of that package.
-fn list(captured: &Captured) -> Vec<String> {
+fn list(captured: &Capture) -> Vec<String> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
-    struct Printed {
+    struct PrintedResult {
         package: String,
         output: String,
     }
-    let printed = stream::events::<Printed>(&captured.stdout);
-    let is_test = |line: &Printed| TEST_NAMES.iter().any(|name| line.output.starts_with(name));
+    let printed = stream::events::<PrintedResult>(&captured.stdout);
+    let is_test =
+        |line: &PrintedResult| TEST_NAMES.iter().any(|name| line.output.starts_with(name));
     printed
         .filter(is_test)
         .map(|line| format!("{}.{}", line.package, line.output.trim_end()))

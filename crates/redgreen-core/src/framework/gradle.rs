@@ -4,20 +4,21 @@
 //! A test that exits its process with success is missing from the report, and the build still
 //! succeeds. Only a comparison with earlier ids reveals it.
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{
-    Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable,
+    Call, CannotRun, CoverageAt, Invocation, Missing, ReportAt, ReporterFile, Selection, Stale,
+    Step,
 };
-use super::java::listing::Chosen;
-use super::{Framework, How, Process, file_name, java};
+use super::java::listing::SelectionRules;
+use super::{Execution, Framework, Process, file_name, java};
 use crate::coverage::Format;
 use crate::format::{bounded_tail, junit};
 use crate::report::{Exit, Outcome, Report, Stage};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "gradle",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: "build.gradle or build.gradle.kts",
     detect,
     reads: |path| SCRIPTS.contains(&path),
@@ -63,7 +64,7 @@ const LINES: &str = "**/build/reports/jacoco/**/*.xml";
 const COUNTS: &str = "**/build/jacoco/*.exec";
 /// JaCoCo's plugin writes no XML by default. It overrides a setting that is made too early, and
 /// Gradle 7 renamed the setting.
-const WITH_XML: Injected = Injected {
+const WITH_XML: ReporterFile = ReporterFile {
     path: "xml.gradle",
     text: "gradle.projectsEvaluated { rootProject.allprojects { tasks.withType(JacocoReport) { report ->
   def xml = report.reports.xml
@@ -75,7 +76,7 @@ const WITH_XML: Injected = Injected {
 /// run.
 const CHOOSES: &[&str] =
     &["filter", "include ", "include(", "exclude", "Tags", "Categories", "srcDir", "enabled"];
-const CHOSEN: Chosen = Chosen {
+const CHOSEN: SelectionRules = SelectionRules {
     builds: &["**/build.gradle", "**/build.gradle.kts"],
     words: CHOOSES,
     is_run: |_| true,
@@ -86,9 +87,9 @@ fn detect(folder: &Folder) -> Evidence {
     if names.iter().any(|name| folder.has(name)) { Evidence::Sure } else { Evidence::None }
 }
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let Some(program) = facts.first_tool(FRAMEWORK.tools) else {
-        return Err(Unable::Missing(Missing {
+        return Err(CannotRun::Missing(Missing {
             what: "Gradle is not installed".to_owned(),
             evidence: "the project has a Gradle build, and neither ./gradlew nor gradle was found"
                 .to_owned(),
@@ -101,13 +102,13 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         Selection::Files(paths) => paths.iter().map(|path| java::class_of(path)).collect(),
         Selection::One(id) => vec![pattern(id)],
         Selection::List if CHOOSES.iter().any(|words| says(words)) => {
-            return Err(Unable::Unsupported(
+            return Err(CannotRun::Unsupported(
                 "the build selects its tests, so they cannot be listed from the sources",
             ));
         }
         Selection::List => return Ok(java::listing::invocation(&CHOSEN)),
         Selection::Coverage if !says("jacoco") => {
-            return Err(Unable::Unsupported(
+            return Err(CannotRun::Unsupported(
                 "no coverage tool: the build does not apply the plugin jacoco",
             ));
         }
@@ -135,7 +136,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     Ok(invocation)
 }
 
-fn list(captured: &Captured) -> Vec<String> {
+fn list(captured: &Capture) -> Vec<String> {
     java::listing::list(captured, &CHOSEN)
 }
 
@@ -148,7 +149,7 @@ fn pattern(id: &str) -> String {
     }
 }
 
-fn parse(captured: &Captured) -> Report {
+fn parse(captured: &Capture) -> Report {
     let mut report = captured.report(FRAMEWORK.name, &[]);
     java::add(&mut report, &junit::GRADLE, captured, BUILT_IN);
     let step = captured.failed_step();
@@ -174,7 +175,7 @@ const ENDED_EARLY: &str = "> Process 'Gradle Test Executor";
 const NOTHING: &[&str] =
     &["> No tests found for given includes", "did not discover any tests to execute"];
 
-fn without_reports(report: &mut Report, captured: &Captured, failed: Option<&str>, words: &str) {
+fn without_reports(report: &mut Report, captured: &Capture, failed: Option<&str>, words: &str) {
     report.load_errors = java::diagnostics(captured, words);
     if !report.load_errors.is_empty() || failed.is_some_and(|task| task.starts_with("compile")) {
         report.stage(Stage::Build, false);

@@ -1,7 +1,7 @@
 //! Describes how to start a framework, as data. The program executes it and returns what it
 //! [`Captured`](super::captured).
 
-use super::captured::Captured;
+use super::captured::Capture;
 use crate::coverage::Format;
 use crate::syntax::glob;
 
@@ -30,7 +30,7 @@ pub struct Invocation {
     /// The command as a user would type it.
     pub shown: String,
     /// Files to write into the scratch folder before the run.
-    pub inject: Vec<Injected>,
+    pub inject: Vec<ReporterFile>,
     /// Files of an earlier run that this run would read. They are removed first.
     pub stale: Vec<Stale>,
     /// Builds and preparations. The first failure ends the run.
@@ -49,7 +49,7 @@ pub struct Choice {
     /// The files that the user named.
     pub files: Vec<String>,
     /// Returns the arguments that select the tests in those files.
-    pub args: fn(&Captured, &[String]) -> Vec<String>,
+    pub args: fn(&Capture, &[String]) -> Vec<String>,
 }
 
 /// A program with its arguments and additions to its scrubbed environment.
@@ -69,7 +69,7 @@ pub struct Step {
 
 /// One of our reporters. The runner loads it, and it reports each event as a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Injected {
+pub struct ReporterFile {
     /// Relative to the scratch folder, with `/`.
     pub path: &'static str,
     /// Text that starts with `#!` is made executable. [`SCRATCH`] is replaced by the scratch
@@ -139,7 +139,7 @@ pub struct Missing {
 
 /// The reason why there is no invocation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unable {
+pub enum CannotRun {
     Missing(Missing),
     /// The runner does not support this; nothing is broken.
     Unsupported(&'static str),

@@ -5,7 +5,7 @@ pub(super) mod listing;
 
 use std::borrow::Cow;
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::{Home, Identity, file_name};
 use crate::format::bounded_head;
 use crate::format::junit::{self, Dialect, Document};
@@ -99,7 +99,7 @@ pub(super) fn class_and_method(id: &str) -> (&str, Option<&str>) {
 }
 
 /// Adds the reports of all classes. The place of a failure is the frame of its trace in the class.
-pub(super) fn add(report: &mut Report, dialect: &Dialect, captured: &Captured, built_in: &str) {
+pub(super) fn add(report: &mut Report, dialect: &Dialect, captured: &Capture, built_in: &str) {
     let reports = captured.reports.iter().filter(|(name, _)| name.ends_with(".xml"));
     let documents: Vec<(&str, Document)> =
         reports.map(|(name, bytes)| (name.as_str(), junit::parse(bytes))).collect();
@@ -139,7 +139,7 @@ fn place(class: &str, trace: &str) -> Option<(String, u32)> {
 }
 
 /// Compiler errors without duplicates.
-pub(super) fn diagnostics(captured: &Captured, text: &str) -> Vec<LoadError> {
+pub(super) fn diagnostics(captured: &Capture, text: &str) -> Vec<LoadError> {
     let mut errors: Vec<LoadError> = Vec::new();
     for error in text.lines().filter_map(|line| diagnostic(captured, line)) {
         if !errors.contains(&error) {
@@ -152,7 +152,7 @@ pub(super) fn diagnostics(captured: &Captured, text: &str) -> Vec<LoadError> {
 /// Parses compiler errors. Maven: `[ERROR] /p/CalcTest.java:[13,25] cannot find symbol`. javac:
 /// `/p/CalcTest.java:13: error: cannot find symbol`. kotlinc: `e: file:///p/CalcTest.kt:13:25
 /// Unresolved reference`.
-fn diagnostic(captured: &Captured, line: &str) -> Option<LoadError> {
+fn diagnostic(captured: &Capture, line: &str) -> Option<LoadError> {
     let plain = line.strip_prefix("[ERROR] ").or(line.strip_prefix("e: ")).unwrap_or(line);
     let plain = plain
         .strip_prefix("file://")

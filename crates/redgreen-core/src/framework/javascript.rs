@@ -8,9 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Evidence, Facts, Folder};
-use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, Probe, ReportAt, Unable};
+use super::invoke::{
+    Call, CannotRun, CoverageAt, Invocation, Missing, Probe, ReportAt, ReporterFile,
+};
 use super::{Home, Identity, file_name};
 use crate::coverage::Format;
 use crate::format::bounded_head;
@@ -26,7 +28,7 @@ pub(super) const COVERAGE_FOLDER: &str = "coverage";
 const COVERAGE_FILE: &str = "coverage/lcov.info";
 
 /// Shared by our reporters for jest and mocha.
-pub(super) const SHARED: Injected = Injected {
+pub(super) const SHARED: ReporterFile = ReporterFile {
     path: "redgreen-stream.cjs",
     text: include_str!("../../reporters/redgreen-stream.cjs"),
 };
@@ -113,11 +115,11 @@ impl Package {
     }
 
     /// The call that starts the project's own runner.
-    pub(super) fn call(&self, facts: &Facts) -> Result<Call, Unable> {
+    pub(super) fn call(&self, facts: &Facts) -> Result<Call, CannotRun> {
         match (facts.tool(self.bin), yarn(facts)) {
             (Some(bin), _) => Ok(Call::new([bin])),
             (None, Some(yarn)) => Ok(Call::new([yarn, "run", self.name])),
-            (None, None) => Err(Unable::Missing(self.missing(facts, self.name))),
+            (None, None) => Err(CannotRun::Missing(self.missing(facts, self.name))),
         }
     }
 
@@ -316,7 +318,7 @@ pub(super) fn invocation(
     shown: &str,
     call: Call,
     facts: &Facts,
-    reporter: &[Injected],
+    reporter: &[ReporterFile],
 ) -> Invocation {
     let mut invocation = Invocation::new(shown, call.env("REDGREEN_REPORT", facts.scratch(STREAM)));
     invocation.inject.extend(reporter);
@@ -343,12 +345,12 @@ pub(super) fn probe(node: &str, package: &str, missing: Missing) -> Probe {
 }
 
 /// The events of our reporters for vitest, jest and mocha.
-pub(super) fn stream(captured: &Captured) -> Stream {
+pub(super) fn stream(captured: &Capture) -> Stream {
     Stream::read(captured.file(".jsonl").unwrap_or_default())
 }
 
 /// Creates the report from the events, without a conclusion yet.
-pub(super) fn report(captured: &Captured, runner: &str, stream: &Stream) -> Report {
+pub(super) fn report(captured: &Capture, runner: &str, stream: &Stream) -> Report {
     let mut report = captured.report(runner, &[]);
     report.finished = stream.finished;
     report.errors_outside.clone_from(&stream.outside);
@@ -394,7 +396,7 @@ pub(super) fn report(captured: &Captured, runner: &str, stream: &Stream) -> Repo
 }
 
 /// The ids of the planned tests.
-pub(super) fn planned(stream: &Stream, captured: &Captured) -> Option<Vec<String>> {
+pub(super) fn planned(stream: &Stream, captured: &Capture) -> Option<Vec<String>> {
     let id = |(file, name): &(Option<String>, String)| {
         id_of(file.as_deref().map(|file| captured.relative(file)).as_deref(), name)
     };
@@ -415,7 +417,7 @@ pub(super) fn add_lost(report: &mut Report) {
 }
 
 /// Converts a test of the stream to a test of the project.
-pub(super) fn placed(mut test: Test, captured: &Captured) -> Test {
+pub(super) fn placed(mut test: Test, captured: &Capture) -> Test {
     test.file = test.file.as_deref().map(|file| captured.relative(file));
     test.id = id_of(test.file.as_deref(), &test.id);
     test
@@ -466,7 +468,7 @@ fn failure(line: &Line) -> Status {
     }
 }
 
-pub(super) fn load_error(file: Option<&str>, error: &JsError, captured: &Captured) -> LoadError {
+pub(super) fn load_error(file: Option<&str>, error: &JsError, captured: &Capture) -> LoadError {
     let message = error.message.as_deref().unwrap_or_default();
     let frame = error.frame.as_ref();
     let at = frame.and_then(|frame| frame.file.as_deref()).map(|file| captured.relative(file));

@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Facts, Reach};
-use super::invoke::{Injected, Invocation, Selection, Unable};
+use super::invoke::{CannotRun, Invocation, ReporterFile, Selection};
 use super::javascript::{self, Package};
-use super::{Framework, How, Process};
+use super::{Execution, Framework, Process};
 use crate::format::stream::{Line, Stream};
 use crate::report::{Outcome, Report};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "jest",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: "jest in package.json, or jest.config.*",
     detect: |folder| PACKAGE.evidence(folder),
     reads: javascript::reads,
@@ -33,8 +33,10 @@ pub(super) const PACKAGE: Package = Package {
     bin: "node_modules/.bin/jest",
 };
 
-const REPORTER: Injected =
-    Injected { path: "redgreen-jest.cjs", text: include_str!("../../reporters/redgreen-jest.cjs") };
+const REPORTER: ReporterFile = ReporterFile {
+    path: "redgreen-jest.cjs",
+    text: include_str!("../../reporters/redgreen-jest.cjs"),
+};
 
 /// Override project settings that would skip tests. Without tests, jest would exit before its
 /// reporters finish.
@@ -44,7 +46,7 @@ const OPTIONS: &[&str] =
 /// A pattern that matches no name: files are loaded, but none of their tests run.
 const NO_NAME: &str = "(?!)";
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let reporter = format!("--reporters={}", facts.scratch(REPORTER.path));
     let call = PACKAGE.call(facts)?.args([&reporter]).args(OPTIONS.iter().copied());
     let call = match selection {
@@ -82,7 +84,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     Ok(invocation)
 }
 
-fn parse(captured: &Captured) -> Report {
+fn parse(captured: &Capture) -> Report {
     let mut stream = javascript::stream(captured);
     stream.focused = stream
         .started
@@ -142,7 +144,7 @@ fn is_absent(line: &Line) -> bool {
         .is_some_and(|words| words.ends_with(&format!("open '{file}'")))
 }
 
-fn list(captured: &Captured) -> Vec<String> {
+fn list(captured: &Capture) -> Vec<String> {
     parse(captured).tests.into_iter().map(|test| test.id).collect()
 }
 

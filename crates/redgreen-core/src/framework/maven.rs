@@ -1,20 +1,20 @@
 //! JUnit with Maven, read from the XML that surefire writes for each class. The build is a separate
 //! step. Without reports, the name of the failed goal tells the outcome.
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{
-    Call, CoverageAt, Invocation, Missing, ReportAt, Selection, Stale, Step, Unable,
+    Call, CannotRun, CoverageAt, Invocation, Missing, ReportAt, Selection, Stale, Step,
 };
-use super::java::listing::Chosen;
-use super::{Framework, How, Process, file_name, java};
+use super::java::listing::SelectionRules;
+use super::{Execution, Framework, Process, file_name, java};
 use crate::coverage::Format;
 use crate::format::{bounded_tail, junit};
 use crate::report::{Exit, Outcome, Report, Stage};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "maven",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: "pom.xml",
     detect,
     reads: |path| path == "pom.xml",
@@ -62,7 +62,7 @@ const COUNTS: &str = "**/target/jacoco.exec";
 /// names decide.
 const CHOOSES: &[&str] =
     &["<include", "<exclude", "<groups>", "<excludedGroups>", "<testSourceDirectory>", "<skip"];
-const CHOSEN: Chosen = Chosen { builds: &["**/pom.xml"], words: CHOOSES, is_run };
+const CHOSEN: SelectionRules = SelectionRules { builds: &["**/pom.xml"], words: CHOOSES, is_run };
 
 fn detect(folder: &Folder) -> Evidence {
     let says = |words: &str| folder.says("pom.xml", words);
@@ -74,9 +74,9 @@ fn detect(folder: &Folder) -> Evidence {
     }
 }
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let Some(program) = facts.first_tool(FRAMEWORK.tools) else {
-        return Err(Unable::Missing(Missing {
+        return Err(CannotRun::Missing(Missing {
             what: "Maven is not installed".to_owned(),
             evidence: "the project has a pom.xml, and neither ./mvnw nor mvn was found".to_owned(),
             next: "install Maven: https://maven.apache.org/install.html".to_owned(),
@@ -89,13 +89,13 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
         }
         Selection::One(id) => Some(pattern(id)),
         Selection::List if CHOOSES.iter().any(|words| facts.folder.says("pom.xml", words)) => {
-            return Err(Unable::Unsupported(
+            return Err(CannotRun::Unsupported(
                 "the pom.xml selects its tests, so they cannot be listed from the sources",
             ));
         }
         Selection::List => return Ok(java::listing::invocation(&CHOSEN)),
         Selection::Coverage if !facts.folder.says("pom.xml", JACOCO) => {
-            return Err(Unable::Unsupported(
+            return Err(CannotRun::Unsupported(
                 "no coverage tool: the pom.xml does not name jacoco-maven-plugin",
             ));
         }
@@ -123,7 +123,7 @@ fn is_run(class: &str) -> bool {
         || ["Test", "Tests", "TestCase"].iter().any(|ending| class.ends_with(ending))
 }
 
-fn list(captured: &Captured) -> Vec<String> {
+fn list(captured: &Capture) -> Vec<String> {
     java::listing::list(captured, &CHOSEN)
 }
 
@@ -137,7 +137,7 @@ fn pattern(id: &str) -> String {
     }
 }
 
-fn parse(captured: &Captured) -> Report {
+fn parse(captured: &Capture) -> Report {
     let mut report = captured.report(FRAMEWORK.name, &[]);
     java::add(&mut report, &junit::SUREFIRE, captured, BUILT_IN);
     let step = captured.failed_step();
@@ -158,12 +158,7 @@ fn parse(captured: &Captured) -> Report {
     report
 }
 
-fn without_reports(
-    report: &mut Report,
-    captured: &Captured,
-    failed: Option<Goal<'_>>,
-    words: &str,
-) {
+fn without_reports(report: &mut Report, captured: &Capture, failed: Option<Goal<'_>>, words: &str) {
     report.load_errors = java::diagnostics(captured, words);
     let compiler = failed.is_some_and(|goal| goal.is_compiler());
     if !report.load_errors.is_empty() || compiler {

@@ -1,17 +1,19 @@
 //! minitest has no structured report, so our `reporters/redgreen_minitest.rb` runs it and writes a
 //! stream. Change both together.
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Call, Injected, Invocation, Missing, Probe, ReportAt, Selection, Unable};
-use super::{Framework, How, Process, file_name, identity, ruby};
+use super::invoke::{
+    Call, CannotRun, Invocation, Missing, Probe, ReportAt, ReporterFile, Selection,
+};
+use super::{Execution, Framework, Process, file_name, identity, ruby};
 use crate::format::bounded_head;
 use crate::format::stream::{Line, Stream};
 use crate::report::{Exit, LoadError, LoadErrorKind, Outcome, Report, Stage, Status};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "minitest",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: "test/*_test.rb or test/test_*.rb, in a project that names minitest",
     detect,
     reads: |path| path == ruby::GEMFILE || is_test_file(path),
@@ -24,7 +26,7 @@ pub const FRAMEWORK: Framework = Framework {
     litter: &[],
 };
 
-const REPORTER: Injected = Injected {
+const REPORTER: ReporterFile = ReporterFile {
     path: "redgreen_minitest.rb",
     text: include_str!("../../reporters/redgreen_minitest.rb"),
 };
@@ -53,10 +55,10 @@ fn is_test_file(path: &str) -> bool {
         || (path.ends_with(".rb") && path.split('/').rev().skip(1).any(|folder| folder == "test"))
 }
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let gem = if facts.folder.says(ruby::GEMFILE, "rails") { "rails" } else { "minitest" };
     let Some(ruby) = ruby::program(facts, "ruby", gem) else {
-        return Err(Unable::Missing(Missing {
+        return Err(CannotRun::Missing(Missing {
             what: "ruby is not installed".to_owned(),
             evidence: "the project has minitest files, and no ruby was found on PATH".to_owned(),
             next: "install Ruby: https://www.ruby-lang.org/en/downloads".to_owned(),
@@ -92,7 +94,7 @@ fn no_minitest(ruby: Call) -> Probe {
     }
 }
 
-fn parse(captured: &Captured) -> Report {
+fn parse(captured: &Capture) -> Report {
     let mut report = captured.report(FRAMEWORK.name, DECIDES);
     let bytes = captured.file(".jsonl");
     let stream = Stream::read(bytes.unwrap_or_default());
@@ -126,7 +128,7 @@ fn status(line: &Line) -> Status {
     }
 }
 
-fn load_error(line: &Line, captured: &Captured) -> LoadError {
+fn load_error(line: &Line, captured: &Capture) -> LoadError {
     let class = line.exception.first().unwrap_or_default();
     LoadError {
         stage: Stage::Collect,
@@ -138,13 +140,13 @@ fn load_error(line: &Line, captured: &Captured) -> LoadError {
     }
 }
 
-fn load_error_on_stderr(captured: &Captured) -> LoadError {
+fn load_error_on_stderr(captured: &Capture) -> LoadError {
     let message = bounded_head(&String::from_utf8_lossy(&captured.stderr));
     let (stage, kind) = (Stage::Collect, LoadErrorKind::Other);
     LoadError { stage, file: None, line: None, kind, code: None, message }
 }
 
-fn list(captured: &Captured) -> Vec<String> {
+fn list(captured: &Capture) -> Vec<String> {
     let stream = Stream::read(captured.file(".jsonl").unwrap_or_default());
     stream.planned.unwrap_or_default().into_iter().map(|(_, id)| id).collect()
 }

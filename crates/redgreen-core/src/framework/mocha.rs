@@ -2,18 +2,18 @@
 //! Mocha loads all files into one process before the first test. A file that does not load ends the
 //! run, and only stderr has the reason.
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Facts, Reach};
-use super::invoke::{Call, Injected, Invocation, Selection, Unable};
+use super::invoke::{Call, CannotRun, Invocation, ReporterFile, Selection};
 use super::javascript::{self, Package};
-use super::{Framework, How, Process};
+use super::{Execution, Framework, Process};
 use crate::format::bounded_head;
 use crate::format::stream::Stream;
 use crate::report::{Exit, Outcome, Report};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "mocha",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: "mocha in package.json, or .mocharc.*",
     detect: |folder| PACKAGE.evidence(folder),
     reads: javascript::reads,
@@ -29,7 +29,7 @@ pub const FRAMEWORK: Framework = Framework {
 pub(super) const PACKAGE: Package =
     Package { name: "mocha", configs: &[".mocharc."], bin: "node_modules/.bin/mocha" };
 
-const REPORTER: Injected = Injected {
+const REPORTER: ReporterFile = ReporterFile {
     path: "redgreen-mocha.cjs",
     text: include_str!("../../reporters/redgreen-mocha.cjs"),
 };
@@ -57,7 +57,7 @@ const ENDS: &[(&str, Outcome)] =
 /// Precedes the error of a file that could not be loaded.
 const LOADING: &str = "Exception during run:";
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let mocha = PACKAGE.call(facts)?;
     let call = match selection {
         Selection::Coverage => covered(facts)?.args(mocha.words),
@@ -85,14 +85,14 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
 }
 
 /// The prefix that runs a program with coverage.
-fn covered(facts: &Facts) -> Result<Call, Unable> {
+fn covered(facts: &Facts) -> Result<Call, CannotRun> {
     let folder = facts.scratch(javascript::COVERAGE_FOLDER);
     let raw = facts.scratch("v8");
     let call = C8.call(facts)?.args(["--reporter=lcovonly", "--check-coverage=false"]);
     Ok(call.args([format!("--reports-dir={folder}"), format!("--temp-directory={raw}")]))
 }
 
-fn parse(captured: &Captured) -> Report {
+fn parse(captured: &Capture) -> Report {
     let mut stream = javascript::stream(captured);
     if stream.finished {
         // Tests that were retried, or whose hook failed, have a start but no end of their own.
@@ -117,7 +117,7 @@ fn keeps_to(stream: &Stream, planned: usize) -> bool {
 }
 
 /// The reason why no test ran.
-pub(super) fn add_end(report: &mut Report, captured: &Captured) {
+pub(super) fn add_end(report: &mut Report, captured: &Capture) {
     let words = String::from_utf8_lossy(&captured.stderr);
     if let Some(&(_, outcome)) = ENDS.iter().find(|(end, _)| words.contains(end)) {
         report.decided = Some(outcome);
@@ -133,7 +133,7 @@ pub(super) fn add_end(report: &mut Report, captured: &Captured) {
     }
 }
 
-fn list(captured: &Captured) -> Vec<String> {
+fn list(captured: &Capture) -> Vec<String> {
     javascript::planned(&javascript::stream(captured), captured).unwrap_or_default()
 }
 

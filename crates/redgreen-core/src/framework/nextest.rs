@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::captured::{Captured, StepEnd};
+use super::captured::{Capture, StepEnd};
 use super::cargo::{self, build, doc_prefix, id_prefix, libtest};
 use super::facts::{Evidence, Facts, Folder, Reach};
 use super::invoke::{
-    Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Step, Unable,
+    Call, CannotRun, CoverageAt, Invocation, Missing, ReportAt, ReporterFile, Selection, Step,
 };
-use super::{Framework, How, Process};
+use super::{Execution, Framework, Process};
 use crate::coverage::Format;
 use crate::format::{bounded_tail, junit};
 use crate::report::{Exit, Outcome, Report, Stage, Status, Test};
@@ -20,7 +20,7 @@ use build::TargetKind;
 
 pub const FRAMEWORK: Framework = Framework {
     name: "nextest",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: "Cargo.toml and .config/nextest.toml",
     detect,
     reads: |_| false,
@@ -41,7 +41,7 @@ const PROFILE: &str = "redgreen-4c1f9a7e";
 const REPORT: &str = "report.xml";
 /// Output of passing tests is kept as well: libtest's result line in it distinguishes them from
 /// tests that ended their process.
-const SETTINGS: Injected = Injected {
+const SETTINGS: ReporterFile = ReporterFile {
     path: "nextest.toml",
     text: "[profile.redgreen-4c1f9a7e]\nretries = 0\nfail-fast = false\n\n[profile.redgreen-4c1f9a7e.junit]\n\
            path = \"@SCRATCH@/report.xml\"\nstore-success-output = true\nstore-failure-output = true\n",
@@ -76,9 +76,9 @@ fn detect(folder: &Folder) -> Evidence {
     if folder.has("Cargo.toml") && folder.has(CONFIG) { Evidence::Sure } else { Evidence::None }
 }
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let (Some(cargo), Some(_)) = (facts.tool("cargo"), facts.tool("cargo-nextest")) else {
-        return Err(Unable::Missing(Missing {
+        return Err(CannotRun::Missing(Missing {
             what: "cargo-nextest is not installed".to_owned(),
             evidence: format!("the project has a {CONFIG}, and no cargo-nextest was found on PATH"),
             next: "cargo install --locked cargo-nextest".to_owned(),
@@ -177,7 +177,7 @@ fn prefix(binary: &str) -> String {
     id_prefix(package, kind, name)
 }
 
-fn parse(captured: &Captured) -> Report {
+fn parse(captured: &Capture) -> Report {
     let mut report = captured.report(FRAMEWORK.name, DECIDES);
     if let Some(step) = captured.failed_step() {
         let build = build::parse(&step.stdout, &String::from_utf8_lossy(&step.stderr), step.exit);
@@ -191,7 +191,7 @@ fn parse(captured: &Captured) -> Report {
     documents.iter_mut().for_each(|document| document.cases.rename_classes(prefix));
     junit::add(&mut report, &junit::NEXTEST, &documents, |path| captured.relative(path));
     place(&mut report, &documents);
-    let listed = captured.step_after(LIST).and_then(Listed::read).unwrap_or_default();
+    let listed = captured.step_after(LIST).and_then(ListOutput::read).unwrap_or_default();
     listed.complete(&mut report);
     if let Some(step) = captured.step_after(DOC) {
         add_doc_tests(&mut report, step, &listed);
@@ -230,7 +230,7 @@ fn place(report: &mut Report, documents: &[junit::Document]) {
     }
 }
 
-fn add_doc_tests(report: &mut Report, step: &StepEnd, listed: &Listed) {
+fn add_doc_tests(report: &mut Report, step: &StepEnd, listed: &ListOutput) {
     let words = String::from_utf8_lossy(&step.stderr);
     // Cargo names each library before its doc tests.
     let crates: Vec<&str> =
@@ -257,7 +257,7 @@ fn add_doc_tests(report: &mut Report, step: &StepEnd, listed: &Listed) {
 /// Output of `cargo nextest list`.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct Listed {
+struct ListOutput {
     rust_suites: BTreeMap<String, Suite>,
 }
 
@@ -283,7 +283,7 @@ struct Match {
     status: String,
 }
 
-impl Listed {
+impl ListOutput {
     fn read(step: &StepEnd) -> Option<Self> {
         serde_json::from_slice(&step.stdout).ok().filter(|_| step.exit == Exit::Code(0))
     }
@@ -315,8 +315,8 @@ impl Listed {
     }
 }
 
-fn list(captured: &Captured) -> Vec<String> {
-    let listed: Option<Listed> = serde_json::from_slice(&captured.stdout).ok();
+fn list(captured: &Capture) -> Vec<String> {
+    let listed: Option<ListOutput> = serde_json::from_slice(&captured.stdout).ok();
     listed.iter().flat_map(|listed| listed.tests().map(|(id, _)| id)).collect()
 }
 

@@ -10,18 +10,20 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::script::Script;
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, ReportAt, Selection, Unable};
+use super::invoke::{
+    Call, CannotRun, CoverageAt, Invocation, Missing, ReportAt, ReporterFile, Selection,
+};
 use super::javascript::{self, Manifest, STREAM};
-use super::{Framework, How, Process};
+use super::{Execution, Framework, Process};
 use crate::coverage::Format;
 use crate::format::{bounded_head, stream};
 use crate::report::{Exit, Flag, Outcome, Report, Status, Test};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "node",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: "a script with `node --test`, or tests that use node:test",
     detect,
     reads: javascript::reads,
@@ -34,11 +36,13 @@ pub const FRAMEWORK: Framework = Framework {
     litter: javascript::LITTER,
 };
 
-const REPORTER: Injected =
-    Injected { path: "redgreen-node.mjs", text: include_str!("../../reporters/redgreen-node.mjs") };
+const REPORTER: ReporterFile = ReporterFile {
+    path: "redgreen-node.mjs",
+    text: include_str!("../../reporters/redgreen-node.mjs"),
+};
 
 /// Loaded into the process of each file.
-const CHILD: Injected = Injected {
+const CHILD: ReporterFile = ReporterFile {
     path: "redgreen-node-child.cjs",
     text: include_str!("../../reporters/redgreen-node-child.cjs"),
 };
@@ -69,9 +73,9 @@ pub(super) fn is_scripted(manifest: &Manifest) -> bool {
     Script::of(manifest.scripts()).is_some()
 }
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let Some(node) = facts.tool("node") else {
-        return Err(Unable::Missing(Missing {
+        return Err(CannotRun::Missing(Missing {
             what: "node is not installed".to_owned(),
             evidence: "no node was found on PATH".to_owned(),
             next: "install Node.js: https://nodejs.org".to_owned(),
@@ -157,7 +161,7 @@ impl Event {
     }
 }
 
-fn parse(captured: &Captured) -> Report {
+fn parse(captured: &Capture) -> Report {
     let mut report = captured.report(FRAMEWORK.name, DECIDES);
     let Some(bytes) = captured.file(".jsonl") else {
         if matches!(captured.exit, Exit::Code(code) if code != 0) {
@@ -209,7 +213,7 @@ fn parse(captured: &Captured) -> Report {
 
 /// Adds tests that were waiting when their process ended. The full name of nested tests is not
 /// known.
-fn add_lost(report: &mut Report, lost: impl Iterator<Item = Key>, captured: &Captured) {
+fn add_lost(report: &mut Report, lost: impl Iterator<Item = Key>, captured: &Capture) {
     for (file, nesting, line, name) in lost {
         report.flag(Flag::ResultMissing);
         if nesting == 0 {
@@ -220,7 +224,7 @@ fn add_lost(report: &mut Report, lost: impl Iterator<Item = Key>, captured: &Cap
     }
 }
 
-fn add(report: &mut Report, event: &Event, is_suite: bool, above: &[String], captured: &Captured) {
+fn add(report: &mut Report, event: &Event, is_suite: bool, above: &[String], captured: &Capture) {
     let failure = event.error.as_ref().and_then(|error| error.failure_type.as_deref());
     let words = event.error.as_ref().and_then(|error| error.message.as_deref()).unwrap_or_default();
     if event.skip.as_ref().and_then(Value::as_str) == Some(NOT_ONLY) {
@@ -271,7 +275,7 @@ fn status(event: &Event) -> Status {
 }
 
 /// Adds the process of a file. If the file reported tests, only a failure of the process matters.
-fn add_file(report: &mut Report, event: &Event, told: bool, captured: &Captured) {
+fn add_file(report: &mut Report, event: &Event, told: bool, captured: &Capture) {
     let file = event.file.as_deref().map(|file| captured.relative(file));
     if event.event == "test:pass" {
         if !told {
@@ -297,7 +301,7 @@ fn add_file(report: &mut Report, event: &Event, told: bool, captured: &Captured)
     }
 }
 
-fn list(captured: &Captured) -> Vec<String> {
+fn list(captured: &Capture) -> Vec<String> {
     parse(captured).tests.into_iter().map(|test| test.id).collect()
 }
 

@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Call, CoverageAt, Invocation, Missing, ReportAt, Selection, Unable};
-use super::{Framework, How, Process, file_name, identity};
+use super::invoke::{Call, CannotRun, CoverageAt, Invocation, Missing, ReportAt, Selection};
+use super::{Execution, Framework, Process, file_name, identity};
 use crate::coverage::Format;
 use crate::format::{bounded_head, bounded_tail, junit, phpunit_list};
 use crate::report::{Exit, LoadError, LoadErrorKind, Outcome, Report, Stage, Status, Test};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "phpunit",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: "phpunit.xml, phpunit.xml.dist, or phpunit in composer.json",
     detect,
     reads: |path| path == "composer.json",
@@ -66,9 +66,9 @@ fn detect(folder: &Folder) -> Evidence {
     }
 }
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let Some(program) = facts.first_tool(FRAMEWORK.tools) else {
-        return Err(Unable::Missing(Missing {
+        return Err(CannotRun::Missing(Missing {
             what: "PHPUnit is not installed".to_owned(),
             evidence: "neither vendor/bin/phpunit nor phpunit on PATH was found".to_owned(),
             next: if facts.folder.has("composer.json") {
@@ -125,7 +125,7 @@ fn quoted(text: &str) -> String {
     })
 }
 
-fn parse(captured: &Captured) -> Report {
+fn parse(captured: &Capture) -> Report {
     let mut report = captured.report(FRAMEWORK.name, &[]);
     // Captured samples use other names for the same files.
     let junit = captured.file(".xml");
@@ -156,7 +156,7 @@ fn parse(captured: &Captured) -> Report {
 
 /// A message starts with the test's name and ends with the places of its trace, innermost first,
 /// one per line.
-fn explain(test: &mut Test, captured: &Captured) {
+fn explain(test: &mut Test, captured: &Capture) {
     let Some(message) = test.message.take() else { return };
     let words = message.strip_prefix(test.id.as_str()).unwrap_or(&message).trim();
     let (words, places) = match words.rsplit_once("\n\n") {
@@ -179,7 +179,7 @@ fn place(line: &str) -> Option<(&str, u32)> {
     Some((file, line.trim().parse().ok()?))
 }
 
-fn without_reports(report: &mut Report, captured: &Captured) {
+fn without_reports(report: &mut Report, captured: &Capture) {
     let words = format!(
         "{}\n{}",
         String::from_utf8_lossy(&captured.stdout).trim(),
@@ -199,7 +199,7 @@ fn without_reports(report: &mut Report, captured: &Captured) {
 
 /// Parses `PHP Parse error:  syntax error, unexpected token "{" in /project/tests/CalcTest.php:9`,
 /// also `… on line 9`.
-fn load_error(captured: &Captured, words: &str) -> LoadError {
+fn load_error(captured: &Capture, words: &str) -> LoadError {
     let first = words
         .lines()
         .find(|line| line.contains(" error: ") || line.contains("Warning: "))
@@ -238,7 +238,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn read(bytes: &[u8], captured: &Captured) -> Self {
+    fn read(bytes: &[u8], captured: &Capture) -> Self {
         let mut lines = Self::default();
         let text = String::from_utf8_lossy(bytes);
         let mut running: Option<String> = None;
@@ -309,7 +309,7 @@ fn attribute(line: &str, name: &str) -> Option<String> {
     None
 }
 
-fn list(captured: &Captured) -> Vec<String> {
+fn list(captured: &Capture) -> Vec<String> {
     phpunit_list::parse(captured.file(".xml").unwrap_or_default())
 }
 

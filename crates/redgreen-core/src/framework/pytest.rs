@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Call, Injected, Invocation, Missing, Probe, Selection, Unable};
-use super::{Framework, Home, How, Identity, Process, python};
+use super::invoke::{Call, CannotRun, Invocation, Missing, Probe, ReporterFile, Selection};
+use super::{Execution, Framework, Home, Identity, Process, python};
 use crate::format::{bounded_head, bounded_tail, stream};
 use crate::report::{Exit, Flag, LoadError, Outcome, Report, Stage, Status, Test};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "pytest",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: "pytest.ini, conftest.py, pyproject.toml, setup.py, setup.cfg, tox.ini, tests/test_*.py",
     detect,
     reads: python::reads,
@@ -27,7 +27,7 @@ pub const FRAMEWORK: Framework = Framework {
     litter: python::LITTER,
 };
 
-const PLUGIN: Injected = Injected {
+const PLUGIN: ReporterFile = ReporterFile {
     path: "plugins/redgreen_pytest.py",
     text: include_str!("../../reporters/redgreen_pytest.py"),
 };
@@ -73,7 +73,7 @@ fn read_id(id: &str) -> Identity<'_> {
     Identity::of(Home::File(file), names.collect(), case)
 }
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let python = python::interpreter(facts, FRAMEWORK.name)?;
     let with_coverage = *selection == Selection::Coverage;
     // `python -m pytest` instead of `pytest`: it adds the project root to the import path, and many
@@ -116,15 +116,15 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
 
 /// Reads the plugin's stream. Skips foreign or truncated lines. Their results are then missing, and
 /// [`Report::conclude`] detects that.
-fn parse(captured: &Captured) -> Report {
-    let mut reading = Reading::default();
+fn parse(captured: &Capture) -> Report {
+    let mut reading = StreamState::default();
     for event in stream::events(captured.file(".jsonl").unwrap_or_default()) {
         reading.take(event);
     }
     reading.conclude(captured)
 }
 
-fn list(captured: &Captured) -> Vec<String> {
+fn list(captured: &Capture) -> Vec<String> {
     parse(captured).planned.unwrap_or_default()
 }
 
@@ -186,7 +186,7 @@ struct Phase {
 }
 
 #[derive(Default)]
-struct Reading {
+struct StreamState {
     root: String,
     finish: Option<i32>,
     planned: Option<Vec<String>>,
@@ -208,7 +208,7 @@ struct TestProgress {
     rerun: bool,
 }
 
-impl Reading {
+impl StreamState {
     fn take(&mut self, event: Event) {
         match event {
             Event::Start { root } => self.root = root,
@@ -309,7 +309,7 @@ impl Reading {
         inside.filter(|_| !self.root.is_empty()).unwrap_or(path).to_owned()
     }
 
-    fn conclude(self, captured: &Captured) -> Report {
+    fn conclude(self, captured: &Capture) -> Report {
         let exit = captured.exit;
         let mut report = captured.report(FRAMEWORK.name, DECIDES);
         report.finished = self.finish.is_some() && exit != Exit::Code(EXIT_INTERNAL_ERROR);

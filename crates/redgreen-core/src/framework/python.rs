@@ -4,7 +4,7 @@
 use super::facts::{Facts, Folder};
 use super::file_name;
 use super::invoke::{
-    Call, CoverageAt, Injected, Invocation, Missing, Probe, ReportAt, Stale, Step, Unable,
+    Call, CannotRun, CoverageAt, Invocation, Missing, Probe, ReportAt, ReporterFile, Stale, Step,
 };
 use crate::coverage::Format;
 use crate::report::{LoadError, LoadErrorKind};
@@ -36,7 +36,7 @@ const MISSING_SYMBOL: &[&str] =
 /// The interpreter that runs the project. An environment in the tree takes precedence over the tool
 /// of a lock file: that tool created the environment, and calling the tool may need the network.
 /// Poetry would use the active environment itself.
-pub(super) fn interpreter(facts: &Facts, runner: &str) -> Result<Call, Unable> {
+pub(super) fn interpreter(facts: &Facts, runner: &str) -> Result<Call, CannotRun> {
     if let Some(python) = facts.first_tool(&[".venv/bin/python", "venv/bin/python"]) {
         return Ok(Call::new([python]));
     }
@@ -52,7 +52,7 @@ pub(super) fn interpreter(facts: &Facts, runner: &str) -> Result<Call, Unable> {
     }
     match facts.first_tool(&["python3", "python"]) {
         Some(python) => Ok(Call::new([python])),
-        None => Err(Unable::Missing(Missing {
+        None => Err(CannotRun::Missing(Missing {
             what: format!("no python found to run {runner}"),
             evidence:
                 "looked for .venv and venv in the project, $VIRTUAL_ENV, python3 and python on PATH"
@@ -64,7 +64,12 @@ pub(super) fn interpreter(facts: &Facts, runner: &str) -> Result<Call, Unable> {
 }
 
 /// A run with our reporter, which writes to [`STREAM`].
-pub(super) fn invocation(shown: &str, call: Call, facts: &Facts, reporter: Injected) -> Invocation {
+pub(super) fn invocation(
+    shown: &str,
+    call: Call,
+    facts: &Facts,
+    reporter: ReporterFile,
+) -> Invocation {
     let plugins = facts.scratch("plugins");
     let path = facts.imports.iter().fold(plugins, |path, folder| format!("{path}:{folder}"));
     let call = call.env("PYTHONPATH", path).env("REDGREEN_REPORT", facts.scratch(STREAM));

@@ -3,16 +3,16 @@
 
 use serde::Deserialize;
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Invocation, Missing, ReportAt, Selection, Unable};
-use super::{Framework, How, Process, file_name, identity, ruby};
+use super::invoke::{CannotRun, Invocation, Missing, ReportAt, Selection};
+use super::{Execution, Framework, Process, file_name, identity, ruby};
 use crate::format::bounded_head;
 use crate::report::{Exit, Flag, LoadError, Outcome, Report, Stage, Status, Test};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "rspec",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: ".rspec, or spec/*_spec.rb",
     detect,
     reads: |path| path == ruby::GEMFILE,
@@ -56,9 +56,9 @@ fn is_test_file(path: &str) -> bool {
     path.ends_with("_spec.rb") || (in_spec && path.ends_with(".rb"))
 }
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let Some(rspec) = ruby::program(facts, "rspec", "rspec") else {
-        return Err(Unable::Missing(Missing {
+        return Err(CannotRun::Missing(Missing {
             what: "rspec is not installed".to_owned(),
             evidence: "the project has specs, and no rspec was found on PATH".to_owned(),
             next: "gem install rspec, or name it in a Gemfile and: bundle install".to_owned(),
@@ -122,7 +122,7 @@ struct Summary {
     errors_outside_of_examples_count: usize,
 }
 
-fn parse(captured: &Captured) -> Report {
+fn parse(captured: &Capture) -> Report {
     let mut report = captured.report(FRAMEWORK.name, &[]);
     let document = captured.file(JSON).map(serde_json::from_slice::<Document>);
     match document {
@@ -138,7 +138,7 @@ fn parse(captured: &Captured) -> Report {
     report
 }
 
-fn add(report: &mut Report, document: &Document, captured: &Captured) {
+fn add(report: &mut Report, document: &Document, captured: &Capture) {
     report.finished = true;
     report.tests = document.examples.iter().map(|example| test(example, captured)).collect();
     let failed = document.examples.iter().filter(|example| example.status == "failed").count();
@@ -173,7 +173,7 @@ fn is_focus(words: &str) -> bool {
         && (words.contains(":focus=>true") || words.contains("focus: true"))
 }
 
-fn test(example: &Example, captured: &Captured) -> Test {
+fn test(example: &Example, captured: &Capture) -> Test {
     let exception = example.exception.as_ref();
     let is_assertion =
         exception.is_some_and(|exception| ASSERTIONS.contains(&exception.class.as_str()));
@@ -203,7 +203,7 @@ fn test(example: &Example, captured: &Captured) -> Test {
 /// Parses the message about a file that could not be loaded, and whether the file itself is
 /// missing. The message is the only source: the class is on a line of its own, its message is
 /// indented, and the places follow.
-fn load_error(words: &str, captured: &Captured) -> (LoadError, bool) {
+fn load_error(words: &str, captured: &Capture) -> (LoadError, bool) {
     let after = words.split_once(LOADING).map_or("", |(_, after)| after);
     let first = after.lines().next().unwrap_or_default();
     let file = first.split(" - Did you mean?").next().unwrap_or(first).trim_end_matches('.');
@@ -238,7 +238,7 @@ fn load_error(words: &str, captured: &Captured) -> (LoadError, bool) {
     (error, is_absent)
 }
 
-fn list(captured: &Captured) -> Vec<String> {
+fn list(captured: &Capture) -> Vec<String> {
     let document =
         captured.file(JSON).and_then(|bytes| serde_json::from_slice::<Document>(bytes).ok());
     document

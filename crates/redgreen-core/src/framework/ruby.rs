@@ -3,13 +3,13 @@
 
 use super::facts::Facts;
 use super::file_name;
-use super::invoke::{Call, CoverageAt, Injected, Invocation, Missing, Probe};
+use super::invoke::{Call, CoverageAt, Invocation, Missing, Probe, ReporterFile};
 use crate::coverage::Format;
 use crate::report::LoadErrorKind;
 
 pub(super) const GEMFILE: &str = "Gemfile";
 
-const COVERAGE: Injected = Injected {
+const COVERAGE: ReporterFile = ReporterFile {
     path: "redgreen_coverage.rb",
     text: include_str!("../../reporters/redgreen_coverage.rb"),
 };

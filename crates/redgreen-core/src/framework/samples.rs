@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::Facts;
-use super::invoke::{Invocation, Selection, Unable};
+use super::invoke::{CannotRun, Invocation, Selection};
 use crate::format::fuzz::{Random, flipped};
 use crate::report::{Exit, LoadErrorKind, Outcome, Report, Status, Test};
 
@@ -68,7 +68,7 @@ struct ExpectedTest {
 /// Reads the runner's samples with `parse` and compares them with the expectations.
 pub(crate) struct Check {
     runner: &'static str,
-    parse: fn(&Captured) -> Report,
+    parse: fn(&Capture) -> Report,
     alone: &'static [(&'static str, Outcome)],
     reads: &'static str,
     skips: &'static [(&'static str, &'static str)],
@@ -92,7 +92,7 @@ pub(crate) fn one(runner: &str, situation: &str) -> Sample {
 
 /// The invocation of a framework with these tools, as `shown`, or the reason why there is none.
 pub(crate) fn invoked(
-    invoke: fn(&Facts, &Selection) -> Result<Invocation, Unable>,
+    invoke: fn(&Facts, &Selection) -> Result<Invocation, CannotRun>,
     tools: &[&str],
     selection: &Selection,
     shown: impl Fn(Invocation) -> String,
@@ -100,8 +100,8 @@ pub(crate) fn invoked(
     let tools = tools.iter().map(|tool| ((*tool).to_owned(), (*tool).to_owned())).collect();
     match invoke(&Facts { scratch: "/s".to_owned(), tools, ..Facts::default() }, selection) {
         Ok(invocation) => shown(invocation),
-        Err(Unable::Missing(missing)) => missing.what,
-        Err(Unable::Unsupported(why)) => why.to_owned(),
+        Err(CannotRun::Missing(missing)) => missing.what,
+        Err(CannotRun::Unsupported(why)) => why.to_owned(),
     }
 }
 
@@ -132,24 +132,24 @@ impl Sample {
         if self.timed_out && status == Status::Crashed { Status::TimedOut } else { status }
     }
 
-    pub(crate) fn captured(&self) -> Captured {
+    pub(crate) fn captured(&self) -> Capture {
         let reports = self
             .reports
             .iter()
             .map(|report| (report.name.clone(), report.text.clone().into_bytes()));
-        Captured {
+        Capture {
             exit: self.exit(),
             stdout: self.stdout.clone().into_bytes(),
             stderr: self.stderr.clone().into_bytes(),
             reports: reports.collect(),
             root: ROOT.to_owned(),
-            ..Captured::default()
+            ..Capture::default()
         }
     }
 }
 
 impl Check {
-    pub(crate) fn new(runner: &'static str, parse: fn(&Captured) -> Report) -> Self {
+    pub(crate) fn new(runner: &'static str, parse: fn(&Capture) -> Report) -> Self {
         Self { runner, parse, alone: &[], reads: "", skips: &[], id: str::to_owned }
     }
 

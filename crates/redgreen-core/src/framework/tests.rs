@@ -230,7 +230,7 @@ fn packages_below_the_root_count_unless_a_parent_covers_them() {
 
 #[test]
 fn selections_reach_their_framework() {
-    let found = |row: &'static Framework, path: &str| Found {
+    let found = |row: &'static Framework, path: &str| Detection {
         row,
         folder: Folder { path: path.to_owned(), ..Folder::default() },
         command: None,
@@ -260,7 +260,7 @@ fn selections_reach_their_framework() {
 
 #[test]
 fn package_reports_get_project_paths_and_ids() {
-    let found = Found {
+    let found = Detection {
         row: &go::FRAMEWORK,
         folder: Folder { path: "api".to_owned(), ..Folder::default() },
         command: None,

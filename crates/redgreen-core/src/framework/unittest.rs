@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Evidence, Facts, Folder, Reach};
-use super::invoke::{Injected, Invocation, Selection, Unable};
-use super::{Framework, Home, How, Identity, Process, python};
+use super::invoke::{CannotRun, Invocation, ReporterFile, Selection};
+use super::{Execution, Framework, Home, Identity, Process, python};
 use crate::format::stream::{Line, Stream};
 use crate::format::{bounded_head, bounded_tail};
 use crate::report::{Exit, LoadError, LoadErrorKind, Outcome, Report, Stage, Status};
 
 pub const FRAMEWORK: Framework = Framework {
     name: "unittest",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: "test files that use unittest, in a project that does not name pytest",
     detect,
     reads: python::reads,
@@ -26,7 +26,7 @@ pub const FRAMEWORK: Framework = Framework {
     litter: python::LITTER,
 };
 
-const REPORTER: Injected = Injected {
+const REPORTER: ReporterFile = ReporterFile {
     path: "plugins/redgreen_unittest.py",
     text: include_str!("../../reporters/redgreen_unittest.py"),
 };
@@ -50,7 +50,7 @@ fn read_id(id: &str) -> Identity<'_> {
     Identity::of(Home::Unknown, whole.split('.').collect(), case)
 }
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let python = python::interpreter(facts, FRAMEWORK.name)?;
     let with_coverage = *selection == Selection::Coverage;
     let module =
@@ -96,7 +96,7 @@ fn module_of(path: &str, starts: &[&str]) -> String {
     path.strip_suffix(".py").unwrap_or(path).replace('/', ".")
 }
 
-fn parse(captured: &Captured) -> Report {
+fn parse(captured: &Capture) -> Report {
     let mut report = captured.report(FRAMEWORK.name, DECIDES);
     let stream = Stream::read(captured.file(".jsonl").unwrap_or_default());
     report.finished = stream.finished;
@@ -172,7 +172,7 @@ fn status(line: &Line) -> Status {
     }
 }
 
-fn load_error(line: &Line, captured: &Captured) -> LoadError {
+fn load_error(line: &Line, captured: &Capture) -> LoadError {
     let chain: Vec<String> = line.exception.all().map(str::to_owned).collect();
     let (kind, code) = python::load_kind(&chain);
     let module = line.id.as_deref().map(|module| format!("{}.py", module.replace('.', "/")));
@@ -196,7 +196,7 @@ fn loader_error(module: &str, text: &str) -> LoadError {
     LoadError { stage: Stage::Collect, file, line: None, kind, code, message: bounded_tail(text) }
 }
 
-fn list(captured: &Captured) -> Vec<String> {
+fn list(captured: &Capture) -> Vec<String> {
     let stream = Stream::read(captured.file(".jsonl").unwrap_or_default());
     stream.planned.unwrap_or_default().into_iter().map(|(_, id)| id).collect()
 }

@@ -1,15 +1,15 @@
 //! Runs vitest and reads the stream of our `reporters/redgreen-vitest.mjs`. Change both together.
 
-use super::captured::Captured;
+use super::captured::Capture;
 use super::facts::{Facts, Reach};
-use super::invoke::{Injected, Invocation, Selection, Unable};
+use super::invoke::{CannotRun, Invocation, ReporterFile, Selection};
 use super::javascript::{self, Package};
-use super::{Framework, How, Process};
+use super::{Execution, Framework, Process};
 use crate::report::Report;
 
 pub const FRAMEWORK: Framework = Framework {
     name: "vitest",
-    how: How::Process(Process { invoke, parse, list }),
+    how: Execution::Process(Process { invoke, parse, list }),
     looks_for: "vitest in package.json, or vitest.config.*",
     detect: |folder| PACKAGE.evidence(folder),
     reads: javascript::reads,
@@ -28,7 +28,7 @@ pub(super) const PACKAGE: Package = Package {
     bin: "node_modules/.bin/vitest",
 };
 
-const REPORTER: Injected = Injected {
+const REPORTER: ReporterFile = ReporterFile {
     path: "redgreen-vitest.mjs",
     text: include_str!("../../reporters/redgreen-vitest.mjs"),
 };
@@ -38,7 +38,7 @@ const REPORTER: Injected = Injected {
 const NO_NAME: &str = "(?!)";
 const COVERAGE_PACKAGE: &str = "@vitest/coverage-v8";
 
-fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
+fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun> {
     let vitest = PACKAGE.call(facts)?;
     let reporter = format!("--reporter={}", facts.scratch(REPORTER.path));
     // Override project settings that would skip tests.
@@ -78,7 +78,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, Unable> {
     Ok(invocation)
 }
 
-fn parse(captured: &Captured) -> Report {
+fn parse(captured: &Capture) -> Report {
     let stream = javascript::stream(captured);
     let mut report = javascript::report(captured, FRAMEWORK.name, &stream);
     report.planned = javascript::planned(&stream, captured);
@@ -87,7 +87,7 @@ fn parse(captured: &Captured) -> Report {
     report
 }
 
-fn list(captured: &Captured) -> Vec<String> {
+fn list(captured: &Capture) -> Vec<String> {
     javascript::planned(&javascript::stream(captured), captured).unwrap_or_default()
 }
 

@@ -91,19 +91,19 @@ fn concerned(text: &str) -> impl Iterator<Item = (&'static str, &'static Regex)>
 
 /// The rule and place of a finding; never the secret itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct SecretMatch {
     pub rule: &'static str,
     /// Starts at 1.
     pub line: usize,
 }
 
 /// All credentials in a text, by their form.
-pub fn find(text: &str) -> Vec<Found> {
+pub fn find(text: &str) -> Vec<SecretMatch> {
     let mut found = Vec::new();
     for (rule, form) in concerned(text) {
         for hit in form.find_iter(text).take(FOUND_MAX) {
             if !line_around(text, hit.start()).contains(ALLOWED) {
-                found.push(Found { rule, line: line_number(text, hit.start()) });
+                found.push(SecretMatch { rule, line: line_number(text, hit.start()) });
             }
         }
     }

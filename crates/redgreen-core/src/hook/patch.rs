@@ -1,7 +1,7 @@
 //! The patch format of Codex and OpenCode: `*** Begin Patch`, files, and hunks of lines to find and
 //! to insert.
 
-use super::{Edit, How};
+use super::{Edit, EditKind};
 
 pub(super) const BEGIN: &str = "*** Begin Patch";
 const ADD: &str = "*** Add File: ";
@@ -35,9 +35,9 @@ pub(super) fn read(text: &str) -> Vec<Edit> {
                 .iter()
                 .map(|line| format!("{}\n", line.strip_prefix('+').unwrap_or(line)))
                 .collect();
-            edits.push(Edit { path: path.trim().to_owned(), how: How::Write(text) });
+            edits.push(Edit { path: path.trim().to_owned(), how: EditKind::Write(text) });
         } else if let Some(path) = line.strip_prefix(DELETE) {
-            edits.push(Edit { path: path.trim().to_owned(), how: How::Delete });
+            edits.push(Edit { path: path.trim().to_owned(), how: EditKind::Delete });
         } else if let Some(path) = line.strip_prefix(UPDATE) {
             let path = path.trim().to_owned();
             let moved = lines
@@ -51,10 +51,10 @@ pub(super) fn read(text: &str) -> Vec<Edit> {
             }
             match moved {
                 Some(to) => {
-                    edits.push(Edit { path, how: How::Delete });
-                    edits.push(Edit { path: to.trim().to_owned(), how: How::Unknown });
+                    edits.push(Edit { path, how: EditKind::Delete });
+                    edits.push(Edit { path: to.trim().to_owned(), how: EditKind::Unknown });
                 }
-                None => edits.push(Edit { path, how: How::Patch(hunks(&body)) }),
+                None => edits.push(Edit { path, how: EditKind::Patch(hunks(&body)) }),
             }
         }
     }

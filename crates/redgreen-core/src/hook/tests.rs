@@ -6,12 +6,12 @@ fn event(text: &str) -> Event {
     read(text.as_bytes(), None).unwrap()
 }
 
-fn edit(path: &str, how: How) -> Action {
+fn edit(path: &str, how: EditKind) -> Action {
     Action::Edit(vec![Edit { path: path.to_owned(), how }])
 }
 
-fn replace(old: &str, new: &str, all: bool) -> How {
-    How::Replace(vec![Replacement { old: old.to_owned(), new: new.to_owned(), all }])
+fn replace(old: &str, new: &str, all: bool) -> EditKind {
+    EditKind::Replace(vec![Replacement { old: old.to_owned(), new: new.to_owned(), all }])
 }
 
 #[test]
@@ -20,77 +20,81 @@ fn reads_the_tool_calls_of_every_host() {
     let claude = r#"{"session_id":"d2","transcript_path":"/h/x.jsonl","cwd":"/p","prompt_id":"8f","permission_mode":"acceptEdits","effort":{"level":"medium"},"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"/p/hello.py","content":"print('hello')\n"},"tool_use_id":"toolu_mock0001"}"#;
     let stop = r#"{"session_id":"d2","cwd":"/p","hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"Wrote hello.py.","background_tasks":[],"session_crons":[]}"#;
     let patched = Action::Edit(vec![
-        Edit { path: "a.py".to_owned(), how: How::Write("x = 1\n".to_owned()) },
-        Edit { path: "b.py".to_owned(), how: How::Delete },
+        Edit { path: "a.py".to_owned(), how: EditKind::Write("x = 1\n".to_owned()) },
+        Edit { path: "b.py".to_owned(), how: EditKind::Delete },
     ]);
     for (text, moment, action) in [
-        (claude, Moment::Before, edit("/p/hello.py", How::Write("print('hello')\n".to_owned()))),
-        (stop, Moment::Stop, Action::None),
+        (
+            claude,
+            HookEvent::Before,
+            edit("/p/hello.py", EditKind::Write("print('hello')\n".to_owned())),
+        ),
+        (stop, HookEvent::Stop, Action::None),
         (
             r#"{"hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"a","old_string":"x","new_string":"y","replace_all":true}}"#,
-            Moment::Before,
+            HookEvent::Before,
             edit("a", replace("x", "y", true)),
         ),
         (
             r#"{"hook_event_name":"PreToolUse","tool_name":"MultiEdit","tool_input":{"file_path":"a","edits":[{"old_string":"x","new_string":"y"}]}}"#,
-            Moment::Before,
+            HookEvent::Before,
             edit("a", replace("x", "y", false)),
         ),
         (
             r#"{"hook_event_name":"PreToolUse","tool_name":"NotebookEdit","tool_input":{"notebook_path":"a.ipynb","new_source":"x"}}"#,
-            Moment::Before,
-            edit("a.ipynb", How::Unknown),
+            HookEvent::Before,
+            edit("a.ipynb", EditKind::Unknown),
         ),
         (
             r#"{"hook_event_name":"PreToolUse","tool_name":"Read","tool_input":{"file_path":"a","offset":1}}"#,
-            Moment::Before,
+            HookEvent::Before,
             Action::None,
         ),
         (
             r#"{"hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"sed -i s/a/b/ a"},"tool_response":{}}"#,
-            Moment::After,
+            HookEvent::After,
             Action::Shell("sed -i s/a/b/ a".to_owned()),
         ),
         (
             r#"{"hook_event_name":"PreToolUse","tool_name":"apply_patch","turn_id":"1","tool_input":{"command":"*** Begin Patch\n*** Add File: a.py\n+x = 1\n*** Delete File: b.py\n*** End Patch"}}"#,
-            Moment::Before,
+            HookEvent::Before,
             patched.clone(),
         ),
         (
             r#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"apply_patch <<'X'\n*** Begin Patch\n*** Add File: a.py\n+x = 1\n*** Delete File: b.py\n*** End Patch\nX"}}"#,
-            Moment::Before,
+            HookEvent::Before,
             patched,
         ),
         (
             r#"{"hook_event_name":"BeforeTool","tool_name":"replace","tool_input":{"file_path":"a","old_string":"x","new_string":"y","expected_replacements":2}}"#,
-            Moment::Before,
+            HookEvent::Before,
             edit("a", replace("x", "y", true)),
         ),
-        (r#"{"hook_event_name":"AfterAgent","prompt":"p"}"#, Moment::Stop, Action::None),
+        (r#"{"hook_event_name":"AfterAgent","prompt":"p"}"#, HookEvent::Stop, Action::None),
         (
             r#"{"event":"preToolUse","toolName":"edit","toolArgs":"{\"path\":\"a\",\"old_str\":\"x\",\"new_str\":\"y\"}"}"#,
-            Moment::Before,
+            HookEvent::Before,
             edit("a", replace("x", "y", false)),
         ),
         (
             r#"{"hook_event_name":"beforeShellExecution","command":"ls","workspace_roots":["/w"]}"#,
-            Moment::Before,
+            HookEvent::Before,
             Action::Shell("ls".to_owned()),
         ),
         (
             r#"{"event":"tool.execute.before","tool":"write","args":{"filePath":"a","content":"x"}}"#,
-            Moment::Before,
-            edit("a", How::Write("x".to_owned())),
+            HookEvent::Before,
+            edit("a", EditKind::Write("x".to_owned())),
         ),
-        (r#"{"hook_event_name":"Notification"}"#, Moment::Other, Action::None),
-        (r#"{"hook_event_name":7}"#, Moment::Other, Action::None),
+        (r#"{"hook_event_name":"Notification"}"#, HookEvent::Other, Action::None),
+        (r#"{"hook_event_name":7}"#, HookEvent::Other, Action::None),
     ] {
         let event = event(text);
         assert_eq!((event.moment, event.action), (moment, action), "{text}");
     }
     let roots = event(r#"{"hook_event_name":"stop","workspace_roots":["/w", 7, "/x"]}"#);
     assert_eq!((roots.cwd.as_deref(), roots.folders), (Some("/w"), vec!["/w".into(), "/x".into()]));
-    assert_eq!(read(b"{}", Some("agentStop")).unwrap().moment, Moment::Stop);
+    assert_eq!(read(b"{}", Some("agentStop")).unwrap().moment, HookEvent::Stop);
 }
 
 #[test]
@@ -120,31 +124,31 @@ fn an_edit_yields_the_file_that_the_host_would_write() {
         (
             Edit { path: String::new(), how: replace("a", "b", false) },
             "a a\n",
-            Becomes::Text("b a\n".to_owned()),
+            EditResult::Text("b a\n".to_owned()),
         ),
         (
             Edit { path: String::new(), how: replace("a", "b", true) },
             "a a\n",
-            Becomes::Text("b b\n".to_owned()),
+            EditResult::Text("b b\n".to_owned()),
         ),
         (
             Edit { path: String::new(), how: replace("", "new", false) },
             "",
-            Becomes::Text("new".to_owned()),
+            EditResult::Text("new".to_owned()),
         ),
         (
             Edit { path: String::new(), how: replace("z", "b", false) },
             "a",
-            Becomes::Text("a".to_owned()),
+            EditResult::Text("a".to_owned()),
         ),
         (
             update("@@\n one\n-two\n+2\n three"),
             "one\ntwo\nthree\n",
-            Becomes::Text("one\n2\nthree\n".to_owned()),
+            EditResult::Text("one\n2\nthree\n".to_owned()),
         ),
-        (update("@@ fn\n-two\n+2"), "one\ntwo\n", Becomes::Text("one\n2\n".to_owned())),
-        (update("@@\n+end\n*** End of File"), "one\n", Becomes::Text("one\nend\n".to_owned())),
-        (update("@@\n-absent\n+2"), "one\n", Becomes::Unknown),
+        (update("@@ fn\n-two\n+2"), "one\ntwo\n", EditResult::Text("one\n2\n".to_owned())),
+        (update("@@\n+end\n*** End of File"), "one\n", EditResult::Text("one\nend\n".to_owned())),
+        (update("@@\n-absent\n+2"), "one\n", EditResult::Unknown),
     ] {
         assert_eq!(edit.apply(Some(old)), expected, "{edit:?}");
     }
@@ -205,13 +209,13 @@ fn what_one_session_denies_is_denied() {
 #[test]
 fn blocks_in_the_format_of_every_host() {
     let before = Event {
-        moment: Moment::Before,
+        moment: HookEvent::Before,
         action: Action::None,
         cwd: None,
         folders: Vec::new(),
         name: "PreToolUse".to_owned(),
     };
-    let stop = Event { moment: Moment::Stop, name: "Stop".to_owned(), ..before.clone() };
+    let stop = Event { moment: HookEvent::Stop, name: "Stop".to_owned(), ..before.clone() };
     for host in Host::ALL {
         let denied = render(host, &before, &Answer::Deny("no".to_owned()));
         let words = format!(

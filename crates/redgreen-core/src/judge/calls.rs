@@ -1,9 +1,9 @@
 //! Repeats the calls of the tests elsewhere: at GREEN without any tests, at REFACTOR on both trees.
 
-use super::{Asked, Case, undecided};
+use super::{Case, OrStep, undecided};
 use crate::experiment::calls::built::{self, Programs};
 use crate::experiment::calls::{self, Answers, Watch};
-use crate::experiment::examples::Said;
+use crate::experiment::examples::CallOutcome;
 use crate::experiment::{Experiment, Material, Observation, Question, Tree};
 use crate::experiment::{oracle, outside};
 use crate::report::Report;
@@ -14,7 +14,7 @@ pub(super) fn at_green(
     case: &Case<'_>,
     material: &Material<'_>,
     verdict: Verdict,
-) -> Asked<Verdict> {
+) -> OrStep<Verdict> {
     let mut verdict = verdict;
     for watch in calls::watches(material, Tree::Head) {
         if let Some(reason) = reads_its_tests(case, material, &watch)? {
@@ -62,7 +62,7 @@ fn reads_its_tests(
     case: &Case<'_>,
     material: &Material<'_>,
     watch: &Watch,
-) -> Asked<Option<Reason>> {
+) -> OrStep<Option<Reason>> {
     let mut failing = calls::failing(material, &case.report(&watch.experiment)?);
     for time in 0..2 {
         let Some(experiment) =
@@ -81,7 +81,7 @@ pub(super) fn changed_helper(
     case: &Case<'_>,
     material: &Material<'_>,
     verdict: &mut Verdict,
-) -> Asked<Option<Reason>> {
+) -> OrStep<Option<Reason>> {
     let helpers = oracle::helpers(material);
     if helpers.is_empty() {
         return Ok(None);
@@ -106,7 +106,7 @@ pub(super) fn at_refactor(
     material: &Material<'_>,
     known: &Report,
     verdict: &mut Verdict,
-) -> Asked<Vec<Reason>> {
+) -> OrStep<Vec<Reason>> {
     for watch in calls::watches(material, Tree::Base) {
         let Some(recording) = recorded(case, &watch, known, verdict)? else { continue };
         let (before, now) =
@@ -140,7 +140,7 @@ fn recorded(
     watch: &Watch,
     known: &Report,
     verdict: &mut Verdict,
-) -> Asked<Option<calls::Recording>> {
+) -> OrStep<Option<calls::Recording>> {
     let Observation::Ran { report, log } = case.observe(&watch.experiment)? else {
         return Ok(None);
     };
@@ -160,7 +160,7 @@ pub(super) fn built_at_refactor(
     case: &Case<'_>,
     material: &Material<'_>,
     verdict: &mut Verdict,
-) -> Asked<Vec<Reason>> {
+) -> OrStep<Vec<Reason>> {
     let asks = built::near(material);
     let [before, now] = [Tree::Base, Tree::Head].map(|tree| {
         built::programs(
@@ -180,7 +180,7 @@ pub(super) fn built_at_refactor(
 }
 
 /// The results of calls from compiled programs.
-pub(super) fn answers_of(case: &Case<'_>, programs: &Programs) -> Asked<Vec<Said>> {
+pub(super) fn answers_of(case: &Case<'_>, programs: &Programs) -> OrStep<Vec<CallOutcome>> {
     let mut said = Vec::new();
     for program in &programs.programs {
         said.extend(program.said(case.observe(&program.experiment)?.said()));

@@ -1,21 +1,21 @@
 //! Explains a verdict: each experiment in order, its result, and the command that repeats it.
 
-use super::Seen;
+use super::ExperimentResult;
 use crate::experiment::{Experiment, Observation, Question, Tree};
 use crate::report::{Exit, Report};
-use crate::verdict::Made;
+use crate::verdict::ExperimentRecord;
 
 /// The number of file names to list before the rest is counted.
 const FILES_MAX: usize = 3;
 
-pub(super) fn explain(seen: &[Seen]) -> Vec<Made> {
+pub(super) fn explain(seen: &[ExperimentResult]) -> Vec<ExperimentRecord> {
     seen.iter().map(made).collect()
 }
 
-fn made(seen: &Seen) -> Made {
-    let Seen { experiment, observation } = seen;
+fn made(seen: &ExperimentResult) -> ExperimentRecord {
+    let ExperimentResult { experiment, observation } = seen;
     let command = observation.report().map(|report| report.command.clone()).unwrap_or_default();
-    Made {
+    ExperimentRecord {
         question: asked(experiment.question).to_owned(),
         what: experiment.what.clone(),
         tree: tree(experiment.tree).to_owned(),

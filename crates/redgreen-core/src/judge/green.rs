@@ -1,11 +1,11 @@
 //! GREEN: the RED tests pass, all others are as before, and the tests still detect wrong code.
 
 use super::{
-    Asked, Base, Case, Ruling, Tried, and_refused, control, reports, ruling, try_candidate,
-    undecided,
+    Base, CandidateResult, Case, OrStep, Ruling, and_refused, control, reports, ruling,
+    try_candidate, undecided,
 };
-use crate::experiment::bodies::{Held, Program};
-use crate::experiment::documented::Documented;
+use crate::experiment::bodies::{BodyResult, Program};
+use crate::experiment::documented::ExampleChanges;
 use crate::experiment::order::Orders;
 use crate::experiment::{
     self, Experiment, Material, Observation, Tree, bodies, contents, order, outside,
@@ -14,7 +14,7 @@ use crate::report::{Outcome, Status};
 use crate::text::without_line_breaks;
 use crate::verdict::{Code, Decision, Reason, Verdict};
 
-pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
+pub(super) fn decide(case: &Case<'_>, base: &Base) -> OrStep<Ruling> {
     let documented = case.documented(&case.material(&base.report, &base.targets), &base.report);
     let mut known = documented.without(&base.report);
     let ahead = guess(case, base);
@@ -48,9 +48,9 @@ pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
 fn keep_examples(
     case: &Case<'_>,
     base: &Base,
-    documented: &Documented,
-    tried: &mut Tried,
-) -> Asked<()> {
+    documented: &ExampleChanges,
+    tried: &mut CandidateResult,
+) -> OrStep<()> {
     if documented.changed.is_empty() {
         return Ok(());
     }
@@ -75,7 +75,7 @@ fn guess(case: &Case<'_>, base: &Base) -> Vec<Experiment> {
     case.experiments(&case.material(&base.report, &base.targets)).to_vec()
 }
 
-fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> Asked<Verdict> {
+fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> OrStep<Verdict> {
     let imports = outside::imports_of_tests(material);
     if !imports.is_empty() {
         return Ok(and_refused(verdict, imports));
@@ -95,7 +95,7 @@ fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> 
         if let Some(reason) = hides_a_difference(case, material)? {
             return Ok(undecided(&verdict, vec![reason]));
         }
-        let mut told = Told::default();
+        let mut told = OrderFindings::default();
         if let Some(reason) = fails_in_a_program(case, material, &mut told, &mut verdict)? {
             return Ok(undecided(&verdict, vec![reason]));
         }
@@ -109,7 +109,7 @@ fn try_tests(case: &Case<'_>, material: &Material<'_>, mut verdict: Verdict) -> 
 
 /// Finds an expected value that the result does not contain, and that the code's own equality
 /// ignores.
-fn hides_a_difference(case: &Case<'_>, material: &Material<'_>) -> Asked<Option<Reason>> {
+fn hides_a_difference(case: &Case<'_>, material: &Material<'_>) -> OrStep<Option<Reason>> {
     let Some(look) = contents::look(material) else { return Ok(None) };
     for hidden in look.hidden(case.observe(&look.experiment)?.log()) {
         let Some(experiment) = hidden.experiment(material) else { continue };
@@ -122,7 +122,7 @@ fn hides_a_difference(case: &Case<'_>, material: &Material<'_>) -> Asked<Option<
 
 /// What the test bodies say about their order. They run twice, last one first.
 #[derive(Default)]
-struct Told {
+struct OrderFindings {
     anything: bool,
     /// They pass alone, but not after others.
     suspects: Vec<String>,
@@ -132,22 +132,22 @@ struct Told {
 fn fails_in_a_program(
     case: &Case<'_>,
     material: &Material<'_>,
-    told: &mut Told,
+    told: &mut OrderFindings,
     verdict: &mut Verdict,
-) -> Asked<Option<Reason>> {
+) -> OrStep<Option<Reason>> {
     for program in bodies::programs(material) {
         let Some(said) = finished(case.observe(&program.experiment(material))?) else { continue };
         told.anything |= program.tells_order();
         for (at, held) in program.held(said).into_iter().enumerate() {
             let id = program.test(at).to_owned();
-            if !held.contains(&Held::No) {
+            if !held.contains(&BodyResult::No) {
                 continue;
             }
             // Other bodies may have left something behind.
             let only = program.with_only(at);
             let Some(said) = finished(case.observe(&only.experiment(material))?) else { continue };
             match only.held(said).first() {
-                Some([Held::No, _]) if is_the_runners_doing(case, material, &only, &id)? => {
+                Some([BodyResult::No, _]) if is_the_runners_doing(case, material, &only, &id)? => {
                     let sentence = format!(
                         "{id} passes under the test runner, but its body fails in an ordinary \
                          program: the code detects the tests"
@@ -155,19 +155,21 @@ fn fails_in_a_program(
                     return Ok(Some(Reason::new(Code::GreenSuspicious, sentence).test(&id)));
                 }
                 Some(_) if !program.tells_order() => {}
-                Some([Held::No, _]) if order::fails(&case.report(&order::alone(&id, 1))?, &id) => {
+                Some([BodyResult::No, _])
+                    if order::fails(&case.report(&order::alone(&id, 1))?, &id) =>
+                {
                     told.suspects.push(id);
                 }
                 // Alone it reports no readable result, so its result among the others is not
                 // evidence.
-                Some([Held::No, _]) => {
+                Some([BodyResult::No, _]) => {
                     let sentence = format!(
                         "{id} passes with all tests, but its body fails in an ordinary program, \
                          and alone it reports no result"
                     );
                     return Ok(Some(Reason::new(Code::GreenSuspicious, sentence).test(&id)));
                 }
-                Some([Held::Yes, Held::No]) => {
+                Some([BodyResult::Yes, BodyResult::No]) => {
                     if let Some(reason) = order::only_once(material, &id) {
                         return Ok(Some(reason));
                     }
@@ -175,7 +177,7 @@ fn fails_in_a_program(
                         .notes
                         .push(format!("{id} passes only the first time it runs in a process"));
                 }
-                Some([Held::Yes, Held::Yes]) => told.suspects.push(id),
+                Some([BodyResult::Yes, BodyResult::Yes]) => told.suspects.push(id),
                 Some(_) | None => {}
             }
         }
@@ -189,10 +191,10 @@ fn is_the_runners_doing(
     material: &Material<'_>,
     only: &Program,
     id: &str,
-) -> Asked<bool> {
+) -> OrStep<bool> {
     if let Some(other) = only.otherwise() {
         let said = finished(case.observe(&other.experiment(material))?);
-        if !said.is_some_and(|said| matches!(other.held(said).first(), Some([Held::No, _]))) {
+        if !said.is_some_and(|said| matches!(other.held(said).first(), Some([BodyResult::No, _]))) {
             return Ok(false);
         }
     }
@@ -212,9 +214,9 @@ fn finished(observation: &Observation) -> Option<&str> {
 fn depends_on_order(
     case: &Case<'_>,
     material: &Material<'_>,
-    told: Told,
+    told: OrderFindings,
     verdict: &mut Verdict,
-) -> Asked<Option<Reason>> {
+) -> OrStep<Option<Reason>> {
     let orders = if told.anything { Orders::default() } else { order::orders(material) };
     let mut suspects = told.suspects;
     for experiment in orders.first.iter().chain(&orders.more) {
@@ -252,7 +254,7 @@ fn depends_on_order(
 
 /// Whether old rows of the same test depended on other tests before the candidate, or before RED if
 /// its tests do not load.
-fn was_so_before(case: &Case<'_>, material: &Material<'_>, id: &str) -> Asked<bool> {
+fn was_so_before(case: &Case<'_>, material: &Material<'_>, id: &str) -> OrStep<bool> {
     for tree in [Tree::Base, Tree::Earlier].into_iter().take(if case.has_earlier { 2 } else { 1 }) {
         let Some(rows) = order::rows_before(id, tree) else { return Ok(false) };
         if order::was_so_before(material, tree, &case.report(&rows)?) {

@@ -4,9 +4,9 @@
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-use super::{Asked, Base, Case};
-use crate::experiment::documented::{Documented, Laid, documented};
-use crate::experiment::reworked::{Comparison, Reworked, comparisons, reworked};
+use super::{Base, Case, OrStep};
+use crate::experiment::documented::{ExampleChanges, ExampleExperiment, documented};
+use crate::experiment::reworked::{Comparison, TestChanges, comparisons, reworked};
 use crate::experiment::{Experiment, Material, Question, Tree, experiments, suite};
 use crate::report::Report;
 
@@ -18,11 +18,11 @@ pub struct Plans {
     base: OnceCell<Rc<Base>>,
     /// What REFACTOR did to the tests, and the mutants that compare old and new tests. Both follow
     /// from the two trees.
-    reworked: OnceCell<Rc<Reworked>>,
+    reworked: OnceCell<Rc<TestChanges>>,
     comparisons: OnceCell<Rc<[Comparison]>>,
     /// What GREEN did to documentation examples. The same applies.
-    documented: OnceCell<Rc<Documented>>,
-    laid: OnceCell<Rc<[Laid]>>,
+    documented: OnceCell<Rc<ExampleChanges>>,
+    laid: OnceCell<Rc<[ExampleExperiment]>>,
 }
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ struct Plan {
 
 impl Case<'_> {
     /// Known facts about the last accepted tree.
-    pub(super) fn base(&self) -> Asked<Rc<Base>> {
+    pub(super) fn base(&self) -> OrStep<Rc<Base>> {
         if let Some(base) = self.plans.base.get() {
             return Ok(Rc::clone(base));
         }
@@ -42,25 +42,33 @@ impl Case<'_> {
         Ok(Rc::clone(self.plans.base.get_or_init(|| base)))
     }
 
-    pub(super) fn reworked(&self, material: &Material<'_>) -> Rc<Reworked> {
+    pub(super) fn reworked(&self, material: &Material<'_>) -> Rc<TestChanges> {
         Rc::clone(self.plans.reworked.get_or_init(|| Rc::new(reworked(material))))
     }
 
     pub(super) fn comparisons(
         &self,
         material: &Material<'_>,
-        reworked: &Reworked,
+        reworked: &TestChanges,
     ) -> Rc<[Comparison]> {
         Rc::clone(self.plans.comparisons.get_or_init(|| comparisons(material, reworked).into()))
     }
 
-    pub(super) fn documented(&self, material: &Material<'_>, before: &Report) -> Rc<Documented> {
+    pub(super) fn documented(
+        &self,
+        material: &Material<'_>,
+        before: &Report,
+    ) -> Rc<ExampleChanges> {
         Rc::clone(
             self.plans.documented.get_or_init(|| Rc::new(documented(material).tested(before))),
         )
     }
 
-    pub(super) fn laid(&self, material: &Material<'_>, documented: &Documented) -> Rc<[Laid]> {
+    pub(super) fn laid(
+        &self,
+        material: &Material<'_>,
+        documented: &ExampleChanges,
+    ) -> Rc<[ExampleExperiment]> {
         Rc::clone(self.plans.laid.get_or_init(|| documented.laid(material).into()))
     }
 

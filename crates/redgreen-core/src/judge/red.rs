@@ -1,15 +1,15 @@
 //! RED: a new test fails because the feature is missing, and nothing else broke.
 
-use super::{Asked, Base, Case, Ruling, and_refused, control, ruling, try_candidate};
+use super::{Base, Case, OrStep, Ruling, and_refused, control, ruling, try_candidate};
 use crate::change::is_benchmark;
-use crate::experiment::replaced::{self, Replaced};
+use crate::experiment::replaced::{self, ReplacedTests};
 use crate::experiment::{self, About, Material, Observation};
 use crate::report::Test;
 use crate::verdict::{Code, Decision, Reason};
 
-pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
+pub(super) fn decide(case: &Case<'_>, base: &Base) -> OrStep<Ruling> {
     let mut known = base.report.clone();
-    let mut replaced = Replaced::default();
+    let mut replaced = ReplacedTests::default();
     if let Ok(Observation::Ran { report: after, .. }) = case.observe(&case.suite()) {
         replaced = replaced::replaced(&case.material(after, &[]), &known, after);
         known.tests.retain(|test| !replaced.ids.contains(&test.id));

@@ -1,28 +1,30 @@
 //! REFACTOR: the structure changed, but not the behaviour of the code or the checks of the tests.
 
-use super::{Asked, Base, Case, Ruling, Tried, and_refused, ruling, try_candidate, undecided};
-use crate::experiment::reworked::{Reworked, is_silent, old_tests};
+use super::{
+    Base, CandidateResult, Case, OrStep, Ruling, and_refused, ruling, try_candidate, undecided,
+};
+use crate::experiment::reworked::{TestChanges, is_silent, old_tests};
 use crate::experiment::surface::changed_surface;
 use crate::experiment::{self, Experiment, Material, Observation, Tree, calls};
 use crate::report::{Outcome, Report};
 use crate::verdict::{Code, Decision, Reason, Verdict};
-use crate::withheld::Unseen;
+use crate::withheld::WithheldResults;
 
-pub(super) fn decide(case: &Case<'_>, base: &Base) -> Asked<Ruling> {
+pub(super) fn decide(case: &Case<'_>, base: &Base) -> OrStep<Ruling> {
     if case.change.paths.is_empty() {
         let verdict = case.rule(&base.report, &base.report, &[]);
         return Ok(Ruling {
             verdict,
             report: base.report.clone(),
             shown: base.report.clone(),
-            unseen: Unseen::default(),
+            unseen: WithheldResults::default(),
         });
     }
     let reworked = case.reworked(&case.material(&base.report, &base.targets));
     let mut known = reworked.without(&base.report);
     let watches = calls::watches(&case.material(&base.report, &base.targets), Tree::Base);
     let ahead: Vec<Experiment> = watches.into_iter().map(|watch| watch.experiment).collect();
-    let mut tried: Tried = try_candidate(case, base, &mut known, &ahead)?;
+    let mut tried: CandidateResult = try_candidate(case, base, &mut known, &ahead)?;
     if tried.verdict.decision == Decision::Accepted {
         let material = case.material(&tried.after, &[]);
         super::withheld::try_examples(case, &material, &mut tried.verdict)?;
@@ -41,9 +43,9 @@ fn compare(
     case: &Case<'_>,
     base: &Base,
     material: &Material<'_>,
-    reworked: &Reworked,
+    reworked: &TestChanges,
     mut verdict: Verdict,
-) -> Asked<Verdict> {
+) -> OrStep<Verdict> {
     let facts = changed_surface(material);
     if !facts.is_empty() {
         return Ok(and_refused(verdict, facts));
@@ -77,9 +79,9 @@ fn compare(
 fn notice_less(
     case: &Case<'_>,
     material: &Material<'_>,
-    reworked: &Reworked,
+    reworked: &TestChanges,
     verdict: &mut Verdict,
-) -> Asked<Vec<Reason>> {
+) -> OrStep<Vec<Reason>> {
     let comparisons = case.comparisons(material, reworked);
     let vanished = |sentence: &str| Ok(vec![Reason::new(Code::RefactorTestsVanished, sentence)]);
     if comparisons.is_empty() {

@@ -1,12 +1,12 @@
 //! Decides on a phase from the change, the last accepted report and the report of the candidate.
 //! Nothing an agent says is an input.
 
-mod carried;
-mod claimed;
+mod claims;
 mod ending;
+mod files;
 mod hidden;
-mod seen;
-mod touched;
+mod index;
+mod inheritance;
 
 use std::collections::HashSet;
 
@@ -17,17 +17,17 @@ use crate::phase::JudgedPhase;
 use crate::report::{
     EXIT_CODE_ONLY, Exit, Flag, LoadError, LoadErrorKind, Outcome, Report, Status, Test,
 };
-use crate::verdict::{Code, Decision, Reason, Standing, Verdict};
+use crate::verdict::{Code, Decision, Reason, TestProgress, Verdict};
 
-pub use carried::carry;
-pub use claimed::turned_green;
-use claimed::{nothing_to_make_pass, turns_green};
+pub use claims::turned_green;
+use claims::{nothing_to_make_pass, turns_green};
 pub(crate) use ending::first_line;
 use ending::{bounded, contradiction, count, crashed, denied_failures, failure, unfinished};
+pub use files::facts;
+pub(crate) use files::is_data;
 use hidden::{hides, in_changed_test, in_modified_test_file};
-use seen::Seen;
-pub use touched::facts;
-pub(crate) use touched::is_data;
+use index::IndexedReport;
+pub use inheritance::carry;
 
 /// The input of a decision.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ pub fn judge(phase: JudgedPhase, evidence: Evidence<'_>) -> Verdict {
                 let reason =
                     Reason::new(Code::RedDoesNotLoad, sentence).place(Some(&changed.path), None);
                 Verdict {
-                    standing: Some(Standing { kept: 0, reached: 0 }),
+                    standing: Some(TestProgress { kept: 0, reached: 0 }),
                     ..Verdict::refused(vec![reason])
                 }
             }
@@ -75,7 +75,7 @@ pub fn judge(phase: JudgedPhase, evidence: Evidence<'_>) -> Verdict {
     if phase == JudgedPhase::Red && evidence.after.has(Flag::RunnerStopped) {
         return Verdict::undecided(crashed(Code::RunnerBroken, evidence.after));
     }
-    let (before, after) = (Seen::of(evidence.before), Seen::of(evidence.after));
+    let (before, after) = (IndexedReport::of(evidence.before), IndexedReport::of(evidence.after));
     let mut verdict = match phase {
         JudgedPhase::Red => red(evidence.change, &before, &after),
         JudgedPhase::Green => {
@@ -139,11 +139,11 @@ pub fn asked_for(
 ) -> Vec<String> {
     let mut asked = match (phase, targets) {
         (JudgedPhase::Red, _) => return verdict.targets.clone(),
-        (_, Some(targets)) => as_told(targets, &Seen::of(after)),
+        (_, Some(targets)) => as_told(targets, &IndexedReport::of(after)),
         (_, None) => Vec::new(),
     };
     if asked.is_empty() || !before.owed.is_empty() {
-        let before = Seen::of(before);
+        let before = IndexedReport::of(before);
         let passed_before =
             |id: &str| before.test(id).is_some_and(|test| !test.status.is_failure());
         let news = after
@@ -160,7 +160,7 @@ pub fn asked_for(
 /// The targets under the ids of this report. unittest reports a subtest only if it fails; when it
 /// passes, its parent test passes instead. A Go test with subtests is reported only through its
 /// subtests.
-fn as_told(targets: &[String], after: &Seen<'_>) -> Vec<String> {
+fn as_told(targets: &[String], after: &IndexedReport<'_>) -> Vec<String> {
     let mut known = HashSet::new();
     let names = |id: &'_ String| {
         if after.test(id).is_some() {
@@ -179,7 +179,7 @@ fn as_told(targets: &[String], after: &Seen<'_>) -> Vec<String> {
 
 /// Tests that passed before and fail now, except the targets.
 pub fn newly_failing(before: &Report, after: &Report, targets: &[String]) -> Vec<Test> {
-    let before = Seen::of(before);
+    let before = IndexedReport::of(before);
     let passed = |id: &str| before.test(id).is_some_and(|test| test.status == Status::Passed);
     let broken = after.tests.iter().filter(|test| test.status.is_failure() && passed(&test.id));
     broken.filter(|test| !targets.contains(&test.id)).cloned().collect()
@@ -213,7 +213,7 @@ pub fn with_extra(mut after: Report, extra: Report) -> Report {
     after
 }
 
-fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
+fn red(change: &Change, before: &IndexedReport<'_>, after: &IndexedReport<'_>) -> Verdict {
     let mut reasons = facts(JudgedPhase::Red, change);
     let disqualified = !reasons.is_empty();
 
@@ -265,7 +265,8 @@ fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
         let mut verdict = Verdict::refused(reasons);
         // A step that only fails its own goal may be fixed in place. A step that broke other tests
         // is rolled back.
-        verdict.standing = (!disqualified && !sabotage).then_some(Standing { kept: 0, reached: 0 });
+        verdict.standing =
+            (!disqualified && !sabotage).then_some(TestProgress { kept: 0, reached: 0 });
         return verdict;
     }
     let mut verdict = accepted_red(&failing, &missing);
@@ -283,7 +284,11 @@ fn red(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
 
 /// New tests that ended in a panic, if nothing else ended the run early. Go has no other
 /// exceptions, and tests that could not run after a panic are owed at GREEN.
-fn panicked<'a>(change: &Change, before: &Seen<'_>, after: &Seen<'a>) -> Vec<&'a Test> {
+fn panicked<'a>(
+    change: &Change,
+    before: &IndexedReport<'_>,
+    after: &IndexedReport<'a>,
+) -> Vec<&'a Test> {
     let is_panic = |test: &Test| test.exception.as_deref() == Some(framework::go::PANIC);
     let crashed: Vec<&Test> =
         after.report.tests.iter().filter(|test| test.status == Status::Crashed).collect();
@@ -325,7 +330,12 @@ fn accepted_red(failing: &[&Test], missing: &[&LoadError]) -> Verdict {
     }
 }
 
-fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String]) -> Verdict {
+fn green(
+    change: &Change,
+    before: &IndexedReport<'_>,
+    after: &IndexedReport<'_>,
+    targets: &[String],
+) -> Verdict {
     let nothing_red = nothing_to_make_pass(before, targets);
     let mut reasons = facts(JudgedPhase::Green, change);
     let tampered = !reasons.is_empty();
@@ -362,7 +372,7 @@ fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String
         reasons.extend(contradiction(before, after, Code::GreenReportIncomplete));
     }
 
-    let standing = Standing { kept: kept(before, after), reached: reached.passing };
+    let standing = TestProgress { kept: kept(before, after), reached: reached.passing };
     let mut verdict = if reasons.is_empty() {
         let counts = after.counts();
         Verdict::accepted(Reason::new(
@@ -376,7 +386,7 @@ fn green(change: &Change, before: &Seen<'_>, after: &Seen<'_>, targets: &[String
     verdict
 }
 
-fn refactor(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
+fn refactor(change: &Change, before: &IndexedReport<'_>, after: &IndexedReport<'_>) -> Verdict {
     if change.paths.is_empty() {
         let failing = before.counts().failed;
         return Verdict::accepted(match failing {
@@ -436,19 +446,19 @@ fn refactor(change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Verdict {
 }
 
 /// Results of tests that did not fail before and are not targets of this phase.
-struct Others<'a> {
+struct OtherTests<'a> {
     failing: Vec<&'a Test>,
     skipped: Vec<&'a Test>,
     vanished: Vec<&'a Test>,
 }
 
 fn others<'a>(
-    before: &Seen<'a>,
-    after: &Seen<'a>,
+    before: &IndexedReport<'a>,
+    after: &IndexedReport<'a>,
     change: &Change,
     excused: impl Fn(&Test) -> bool,
-) -> Others<'a> {
-    let mut others = Others { failing: Vec::new(), skipped: Vec::new(), vanished: Vec::new() };
+) -> OtherTests<'a> {
+    let mut others = OtherTests { failing: Vec::new(), skipped: Vec::new(), vanished: Vec::new() };
     for test in &before.report.tests {
         let passed = test.status == Status::Passed;
         match after.result(&test.id) {
@@ -468,7 +478,7 @@ fn others<'a>(
     others
 }
 
-impl Others<'_> {
+impl OtherTests<'_> {
     fn is_clean(&self) -> bool {
         self.failing.is_empty() && self.skipped.is_empty() && self.vanished.is_empty()
     }
@@ -492,7 +502,7 @@ impl Others<'_> {
 }
 
 /// Results of the tests that RED wrote.
-struct Reached<'a> {
+struct TargetTests<'a> {
     passing: usize,
     failing: Vec<&'a Test>,
     skipped: Vec<&'a Test>,
@@ -501,12 +511,12 @@ struct Reached<'a> {
 }
 
 fn reached<'a>(
-    before: &Seen<'_>,
-    after: &Seen<'a>,
+    before: &IndexedReport<'_>,
+    after: &IndexedReport<'a>,
     targets: &'a [String],
     owed: &HashSet<&str>,
-) -> Reached<'a> {
-    let mut reached = Reached {
+) -> TargetTests<'a> {
+    let mut reached = TargetTests {
         passing: 0,
         failing: Vec::new(),
         skipped: Vec::new(),
@@ -545,7 +555,7 @@ fn reached<'a>(
     reached
 }
 
-impl Reached<'_> {
+impl TargetTests<'_> {
     fn reasons(&self) -> Vec<Reason> {
         let mut reasons = bounded(
             self.failing.iter().map(|test| failure(Code::GreenStillFailing, test)).collect(),
@@ -565,12 +575,12 @@ impl Reached<'_> {
     }
 }
 
-fn kept(before: &Seen<'_>, after: &Seen<'_>) -> usize {
+fn kept(before: &IndexedReport<'_>, after: &IndexedReport<'_>) -> usize {
     let passing = |id: &str| after.test(id).is_some_and(|test| test.status == Status::Passed);
     before.tests.iter().filter(|test| test.status == Status::Passed && passing(&test.id)).count()
 }
 
-fn is_fresh(before: &Seen<'_>, change: &Change, test: &Test) -> bool {
+fn is_fresh(before: &IndexedReport<'_>, change: &Change, test: &Test) -> bool {
     match before.test(&test.id) {
         None => true,
         Some(known) => {

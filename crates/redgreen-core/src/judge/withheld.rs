@@ -3,19 +3,23 @@
 //! keep the ones that passed. Notes contain the expected values, for the human. Reasons, which
 //! agents see, name only the function.
 
-use super::{Asked, Case, and_refused, calls, undecided};
-use crate::attempts::Tested;
+use super::{Case, OrStep, and_refused, calls, undecided};
+use crate::attempts::PassCount;
 use crate::change::Kind;
-use crate::experiment::examples::{self, Driver, Put, Said, Weighed};
+use crate::experiment::examples::{self, CallOutcome, Driver, ExampleResults, Put};
 use crate::experiment::{Material, Tree, suite};
 use crate::phase::JudgedPhase;
 use crate::report::Report;
 use crate::verdict::{Code, Decision, Reason, Verdict};
-use crate::withheld::{self, Answer, TestFile, Unseen};
+use crate::withheld::{self, Answer, TestFile, WithheldResults};
 
 /// The withheld files of RED that fail as expected. A withheld test never causes a refusal of RED.
-pub(super) fn at_red(case: &Case<'_>, after: &Report, verdict: &mut Verdict) -> Asked<Unseen> {
-    let mut unseen = Unseen::default();
+pub(super) fn at_red(
+    case: &Case<'_>,
+    after: &Report,
+    verdict: &mut Verdict,
+) -> OrStep<WithheldResults> {
+    let mut unseen = WithheldResults::default();
     for file in case.withheld.tests {
         match withheld::at_red(after, &run_with(case, &[file], 0)?) {
             Ok(()) => unseen.paths.push(file.path.clone()),
@@ -26,7 +30,11 @@ pub(super) fn at_red(case: &Case<'_>, after: &Report, verdict: &mut Verdict) -> 
 }
 
 /// Withheld tests must pass with the code of GREEN.
-pub(super) fn at_green(case: &Case<'_>, after: &Report, verdict: &mut Verdict) -> Asked<Unseen> {
+pub(super) fn at_green(
+    case: &Case<'_>,
+    after: &Report,
+    verdict: &mut Verdict,
+) -> OrStep<WithheldResults> {
     let base = paths_of_base(case);
     let head: Vec<&str> = case.paths.iter().map(String::as_str).collect();
     let (all, reasons, dropped) = withheld::free(case.withheld.tests, &base, &head);
@@ -36,7 +44,7 @@ pub(super) fn at_green(case: &Case<'_>, after: &Report, verdict: &mut Verdict) -
         *verdict = Verdict { standing, ..and_refused(verdict.clone(), reasons) };
     }
     if verdict.decision == Decision::Refused || all.is_empty() {
-        return Ok(Unseen::default());
+        return Ok(WithheldResults::default());
     }
     let mut tried = vec![(all.clone(), ask(case, after, &all)?)];
     // A file that does not load may hide the others, so add them one by one.
@@ -55,18 +63,21 @@ pub(super) fn at_green(case: &Case<'_>, after: &Report, verdict: &mut Verdict) -
             tried.push((with, answer));
         }
     }
-    let mut unseen = Unseen::default();
+    let mut unseen = WithheldResults::default();
     for (files, answer) in tried {
         match answer {
             Answer::Passed(passed) => {
                 let paths = files.iter().map(|file| file.path.clone()).collect();
-                unseen = Unseen { paths, passed, failing: None };
+                unseen = WithheldResults { paths, passed, failing: None };
             }
             Answer::Fails { told, failing, of } => {
                 *verdict = withheld::overfits(verdict.clone(), *told, failing, of);
                 let count = |tests: usize| u64::try_from(tests).unwrap_or(u64::MAX);
                 let (passed, of) = (count(of.saturating_sub(failing)), count(of));
-                return Ok(Unseen { failing: Some(Tested { passed, of }), ..Unseen::default() });
+                return Ok(WithheldResults {
+                    failing: Some(PassCount { passed, of }),
+                    ..WithheldResults::default()
+                });
             }
             Answer::Unusable(why) => {
                 verdict.notes.extend(files.last().map(|file| withheld::unused(file, &why)));
@@ -77,7 +88,7 @@ pub(super) fn at_green(case: &Case<'_>, after: &Report, verdict: &mut Verdict) -
 }
 
 /// Repeats a failing test once before it counts.
-fn ask(case: &Case<'_>, after: &Report, files: &[&TestFile]) -> Asked<Answer> {
+fn ask(case: &Case<'_>, after: &Report, files: &[&TestFile]) -> OrStep<Answer> {
     let answer = withheld::at_green(after, &run_with(case, files, 0)?, files);
     match answer {
         Answer::Fails { .. } => Ok(withheld::at_green(after, &run_with(case, files, 1)?, files)),
@@ -85,7 +96,7 @@ fn ask(case: &Case<'_>, after: &Report, files: &[&TestFile]) -> Asked<Answer> {
     }
 }
 
-fn run_with(case: &Case<'_>, files: &[&TestFile], time: usize) -> Asked<Report> {
+fn run_with(case: &Case<'_>, files: &[&TestFile], time: usize) -> OrStep<Report> {
     case.report(&suite::withheld(files, case.runs_files, time))
 }
 
@@ -102,7 +113,7 @@ pub(super) fn try_examples(
     case: &Case<'_>,
     material: &Material<'_>,
     verdict: &mut Verdict,
-) -> Asked<()> {
+) -> OrStep<()> {
     let is_green = case.phase == JudgedPhase::Green;
     if case.withheld.examples.is_empty() {
         verdict.notes.extend(is_green.then(|| examples::hard_coded(material)).flatten());
@@ -140,7 +151,7 @@ pub(super) fn try_examples(
     Ok(())
 }
 
-fn weigh(case: &Case<'_>, material: &Material<'_>, tree: Tree) -> Asked<Weighed> {
+fn weigh(case: &Case<'_>, material: &Material<'_>, tree: Tree) -> OrStep<ExampleResults> {
     let all = case.withheld.examples;
     let (mut said, mut drivers) = (Vec::new(), Vec::new());
     for driver in [Driver::Python, Driver::Node, Driver::Rust, Driver::Go] {
@@ -151,7 +162,9 @@ fn weigh(case: &Case<'_>, material: &Material<'_>, tree: Tree) -> Asked<Weighed>
                 None => continue,
             },
             Some(Put::Built(programs)) => {
-                said.extend(programs.missing.iter().map(|(index, why)| Said::missing(*index, why)));
+                said.extend(
+                    programs.missing.iter().map(|(index, why)| CallOutcome::missing(*index, why)),
+                );
                 said.extend(calls::answers_of(case, &programs)?);
             }
         }

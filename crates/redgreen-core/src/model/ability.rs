@@ -31,7 +31,7 @@ pub struct Ability {
 /// How to prompt a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Asking {
+pub enum PromptStyle {
     /// In a conversation with tools.
     Tools,
     /// In a conversation; the model answers with whole files.
@@ -47,8 +47,12 @@ impl Ability {
             || self.window.is_some_and(|window| window < SMALL_WINDOW)
     }
 
-    pub fn asking(&self) -> Asking {
-        if self.is_small() || self.tools == Some(false) { Asking::Questions } else { Asking::Tools }
+    pub fn asking(&self) -> PromptStyle {
+        if self.is_small() || self.tools == Some(false) {
+            PromptStyle::Questions
+        } else {
+            PromptStyle::Tools
+        }
     }
 
     /// Fills in unknown fields from another answer.
@@ -165,7 +169,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(answer: &str, parameters: Option<u64>, window: Option<u64>, asking: Asking) {
+    fn check(answer: &str, parameters: Option<u64>, window: Option<u64>, asking: PromptStyle) {
         let seen = said(answer, "m");
         assert_eq!(
             (seen.parameters, seen.window, seen.asking()),
@@ -176,7 +180,7 @@ mod tests {
 
     #[test]
     fn reads_the_size_of_a_model_from_each_server() {
-        use Asking::{Questions, Tools};
+        use PromptStyle::{Questions, Tools};
         check(r#"{"default_generation_settings": {"n_ctx": 8192}}"#, None, Some(8192), Questions);
         check(
             r#"{"data": [{"id": "x.gguf", "meta": {"n_params": 1777088000}}]}"#,
@@ -207,9 +211,9 @@ mod tests {
     #[test]
     fn trials_decide_if_the_server_does_not() {
         let failed = Ability { tools: Some(false), ..Ability::default() };
-        assert_eq!(failed.asking(), Asking::Questions);
+        assert_eq!(failed.asking(), PromptStyle::Questions);
         let known =
             Ability { parameters: Some(70_000_000_000), tools: Some(true), ..Ability::default() };
-        assert_eq!(known.or(failed).asking(), Asking::Tools);
+        assert_eq!(known.or(failed).asking(), PromptStyle::Tools);
     }
 }

@@ -82,7 +82,7 @@ fn block(block: &Block) -> Value {
 
 #[derive(Debug, Default)]
 pub struct Decoder {
-    blocks: Vec<Building>,
+    blocks: Vec<PartialBlock>,
     usage: Usage,
     stop: Option<Stop>,
     is_done: bool,
@@ -91,7 +91,7 @@ pub struct Decoder {
 
 /// The start of a block and the pieces added since.
 #[derive(Debug)]
-struct Building {
+struct PartialBlock {
     index: u64,
     start: Value,
     text: String,
@@ -134,7 +134,7 @@ impl Decoder {
             return Err(broken_off());
         }
         let stop = self.stop.ok_or_else(|| nonsense("the stop reason is missing"))?;
-        let blocks = self.blocks.into_iter().map(Building::finish).collect();
+        let blocks = self.blocks.into_iter().map(PartialBlock::finish).collect();
         Ok(Reply { blocks, stop, usage: self.usage })
     }
 
@@ -144,7 +144,7 @@ impl Decoder {
             return Err(nonsense("a content block is malformed"));
         }
         let index = number(at(data, "/index"));
-        let is_known = |block: &Building| {
+        let is_known = |block: &PartialBlock| {
             block.index == index
                 && ["type", "id"].iter().all(|key| block.start.get(*key) == start.get(*key))
         };
@@ -160,7 +160,7 @@ impl Decoder {
             _ => vec![Delta::Text(text.clone())],
         };
         let building =
-            Building { index, start, text, json: String::new(), signature: String::new() };
+            PartialBlock { index, start, text, json: String::new(), signature: String::new() };
         self.measure.push(&mut self.blocks, building)?;
         Ok(deltas)
     }
@@ -212,7 +212,7 @@ impl Decoder {
     }
 }
 
-impl Building {
+impl PartialBlock {
     fn finish(self) -> Block {
         let mut raw = self.start;
         let kind = text_of(&raw, "type").to_owned();

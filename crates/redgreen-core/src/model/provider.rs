@@ -7,7 +7,7 @@ use super::wire::{Dialect, Wire};
 
 /// A built-in provider.
 #[derive(Debug)]
-pub struct Known {
+pub struct BuiltInProvider {
     pub name: &'static str,
     pub base: &'static str,
     /// The environment variables for its key; the first that is set wins.
@@ -21,8 +21,8 @@ pub struct Known {
     pub is_local: bool,
 }
 
-pub const PROVIDERS: &[Known] = &[
-    Known {
+pub const PROVIDERS: &[BuiltInProvider] = &[
+    BuiltInProvider {
         name: "anthropic",
         base: "https://api.anthropic.com",
         keys: &["ANTHROPIC_API_KEY"],
@@ -31,7 +31,7 @@ pub const PROVIDERS: &[Known] = &[
         models: &["claude-"],
         is_local: false,
     },
-    Known {
+    BuiltInProvider {
         name: OPENAI,
         base: "https://api.openai.com/v1",
         keys: &["OPENAI_API_KEY"],
@@ -40,7 +40,7 @@ pub const PROVIDERS: &[Known] = &[
         models: &["gpt-", "o1", "o3", "o4", "codex-"],
         is_local: false,
     },
-    Known {
+    BuiltInProvider {
         name: "gemini",
         base: "https://generativelanguage.googleapis.com",
         keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
@@ -49,7 +49,7 @@ pub const PROVIDERS: &[Known] = &[
         models: &["gemini-"],
         is_local: false,
     },
-    Known {
+    BuiltInProvider {
         name: "deepseek",
         base: "https://api.deepseek.com",
         keys: &["DEEPSEEK_API_KEY"],
@@ -58,7 +58,7 @@ pub const PROVIDERS: &[Known] = &[
         models: &["deepseek-"],
         is_local: false,
     },
-    Known {
+    BuiltInProvider {
         name: "openrouter",
         base: "https://openrouter.ai/api/v1",
         keys: &["OPENROUTER_API_KEY"],
@@ -87,13 +87,21 @@ const fn local(
     base: &'static str,
     keys: &'static [&'static str],
     base_variable: Option<&'static str>,
-) -> Known {
-    Known { name, base, keys, base_variable, wire: Wire::Chat, models: &[], is_local: true }
+) -> BuiltInProvider {
+    BuiltInProvider {
+        name,
+        base,
+        keys,
+        base_variable,
+        wire: Wire::Chat,
+        models: &[],
+        is_local: true,
+    }
 }
 
 /// What the user configured about the provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wish {
+pub struct ProviderSettings {
     pub provider: Option<String>,
     /// A custom address.
     pub base: Option<String>,
@@ -157,7 +165,7 @@ pub enum NoProvider {
 /// or from the start of its name. `variable` reads the environment.
 pub fn provider_of(
     model: &str,
-    wish: &Wish,
+    wish: &ProviderSettings,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Provider, NoProvider> {
     let model = model.trim();
@@ -204,7 +212,7 @@ pub fn provider_of(
 }
 
 /// Local servers and their addresses. A server on another machine has to be configured.
-pub fn here(variable: impl Fn(&str) -> Option<String>) -> Vec<(&'static Known, String)> {
+pub fn here(variable: impl Fn(&str) -> Option<String>) -> Vec<(&'static BuiltInProvider, String)> {
     let local = PROVIDERS.iter().filter(|known| known.is_local);
     let placed = local.filter_map(|known| Some((known, base_of(known, &variable).ok()?)));
     placed.filter(|(_, base)| is_here(base)).collect()
@@ -222,7 +230,10 @@ pub fn talkers(answer: &str) -> Vec<String> {
     names.filter(talks).take(MODELS_MAX).map(str::to_owned).collect()
 }
 
-fn base_of(known: &Known, variable: impl Fn(&str) -> Option<String>) -> Result<String, NoProvider> {
+fn base_of(
+    known: &BuiltInProvider,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<String, NoProvider> {
     match known.base_variable.and_then(variable) {
         Some(host) if known.name == OLLAMA => address(&ollama(&host)),
         Some(base) => address(&base),
@@ -240,7 +251,7 @@ fn is_here(base: &str) -> bool {
 }
 
 /// A server known only by its address.
-fn at(base: &str, model: &str, wish: &Wish) -> Result<Provider, NoProvider> {
+fn at(base: &str, model: &str, wish: &ProviderSettings) -> Result<Provider, NoProvider> {
     let known = match &wish.provider {
         Some(name) => {
             Some(known(name).ok_or_else(|| NoProvider::Unknown { provider: name.clone() })?)
@@ -259,7 +270,7 @@ fn at(base: &str, model: &str, wish: &Wish) -> Result<Provider, NoProvider> {
     })
 }
 
-fn known(name: &str) -> Option<&'static Known> {
+fn known(name: &str) -> Option<&'static BuiltInProvider> {
     PROVIDERS.iter().find(|known| known.name == name)
 }
 
@@ -342,7 +353,7 @@ mod tests {
 
     #[track_caller]
     fn check(model: &str, expected: &str) {
-        let seen = match provider_of(model, &Wish::default(), none) {
+        let seen = match provider_of(model, &ProviderSettings::default(), none) {
             Ok(provider) => {
                 format!("{} {} {:?}", provider.name, provider.model, provider.dialect.wire)
             }
@@ -371,7 +382,7 @@ mod tests {
 
     #[test]
     fn configuration_wins_and_custom_addresses_get_no_provider_key() {
-        let wish = |provider: Option<&str>, base: Option<&str>, wire| Wish {
+        let wish = |provider: Option<&str>, base: Option<&str>, wire| ProviderSettings {
             provider: provider.map(str::to_owned),
             base: base.map(str::to_owned),
             wire,
@@ -424,18 +435,38 @@ mod tests {
 
     #[test]
     fn the_recipient_is_the_actual_host() {
-        let wish = |base: &str| Wish {
+        let wish = |base: &str| ProviderSettings {
             provider: Some("openai".to_owned()),
             base: Some(base.to_owned()),
             wire: None,
         };
         for (model, wish, variable, expected) in [
-            ("claude-x", Wish::default(), None, "anthropic"),
-            ("claude-x", Wish::default(), Some("https://api.anthropic.com/v1"), "anthropic"),
-            ("claude-x", Wish::default(), Some("http://127.0.0.1:4010/"), "127.0.0.1:4010"),
-            ("gpt-x", Wish::default(), Some("https://llm.example.com/v1"), "llm.example.com"),
-            ("gemini-x", Wish::default(), Some("https://llm.example.com"), "llm.example.com"),
-            ("ollama/x", Wish::default(), Some("box"), "box:11434"),
+            ("claude-x", ProviderSettings::default(), None, "anthropic"),
+            (
+                "claude-x",
+                ProviderSettings::default(),
+                Some("https://api.anthropic.com/v1"),
+                "anthropic",
+            ),
+            (
+                "claude-x",
+                ProviderSettings::default(),
+                Some("http://127.0.0.1:4010/"),
+                "127.0.0.1:4010",
+            ),
+            (
+                "gpt-x",
+                ProviderSettings::default(),
+                Some("https://llm.example.com/v1"),
+                "llm.example.com",
+            ),
+            (
+                "gemini-x",
+                ProviderSettings::default(),
+                Some("https://llm.example.com"),
+                "llm.example.com",
+            ),
+            ("ollama/x", ProviderSettings::default(), Some("box"), "box:11434"),
             ("m", wish("https://llm.example.com/v1"), None, "llm.example.com"),
             ("m", wish("https://api.openai.com/v1"), None, "openai"),
         ] {
@@ -487,7 +518,8 @@ mod tests {
             ("ollama/x", "http://box/ollama/v1", Ok("http://box:11434/ollama/v1")),
             ("gpt-x", "nonsense", Err(NoProvider::BadBase { base: "nonsense".to_owned() })),
         ] {
-            let found = provider_of(model, &Wish::default(), |_| Some(value.to_owned()));
+            let found =
+                provider_of(model, &ProviderSettings::default(), |_| Some(value.to_owned()));
             assert_eq!(
                 found.map(|found| found.base),
                 expected.map(str::to_owned),

@@ -4,7 +4,7 @@ use super::ModelError;
 
 /// The retry limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct RetryLimits {
     /// Includes the first attempt.
     pub tries_max: u32,
     /// The pause before the second attempt; each further pause doubles.
@@ -14,13 +14,13 @@ pub struct Patience {
     pub asked_ms_max: u64,
 }
 
-impl Default for Patience {
+impl Default for RetryLimits {
     fn default() -> Self {
         Self { tries_max: 6, first_ms: 1_000, pause_ms_max: 30_000, asked_ms_max: 120_000 }
     }
 }
 
-impl Patience {
+impl RetryLimits {
     /// The pause before the next attempt, after `tries` failures; `None` if a retry is useless.
     ///
     /// `dice` is a random byte: without jitter, clients that were rejected together would retry
@@ -46,8 +46,12 @@ mod tests {
 
     #[test]
     fn pauses_double_unless_the_server_requests_one() {
-        let patience =
-            Patience { tries_max: 4, first_ms: 1_000, pause_ms_max: 3_000, asked_ms_max: 60_000 };
+        let patience = RetryLimits {
+            tries_max: 4,
+            first_ms: 1_000,
+            pause_ms_max: 3_000,
+            asked_ms_max: 60_000,
+        };
         let no_dice = 0;
         for (tries, kind, asked, expected) in [
             (1, ModelErrorKind::Overloaded, None, Some(1_000)),
@@ -71,7 +75,7 @@ mod tests {
         }
         let error = ModelError::new(ModelErrorKind::Server, "");
         assert_eq!(patience.pause_ms(1, &error, u8::MAX), Some(750));
-        let tireless = Patience { tries_max: u32::MAX, ..patience };
+        let tireless = RetryLimits { tries_max: u32::MAX, ..patience };
         assert_eq!(tireless.pause_ms(u32::MAX - 1, &error, no_dice), Some(3_000));
     }
 }

@@ -1,7 +1,7 @@
 //! Tests for the prompts of each role and their size.
 
 use super::*;
-use crate::agent::Trouble;
+use crate::agent::AttemptFailure;
 use crate::brief::{Brief, Case, Door, TestCase};
 use crate::phase::Phase;
 
@@ -98,7 +98,7 @@ fn the_first_message_has_the_task_and_the_evidence() {
     let again = Assignment {
         attempt: 3,
         candidate: None,
-        trouble: Some(Trouble {
+        trouble: Some(AttemptFailure {
             kind: "green.regression".to_owned(),
             message: "it broke test_b".to_owned(),
         }),
@@ -119,7 +119,7 @@ fn messages_are_bounded_and_contain_no_secret() {
     let large = Assignment {
         request: huge.clone(),
         completed: vec![huge.clone(); 30],
-        trouble: Some(Trouble { kind: String::new(), message: huge.clone() }),
+        trouble: Some(AttemptFailure { kind: String::new(), message: huge.clone() }),
         diagnosis: Some(huge.clone()),
         ..assignment(Role::Implementing)
     };
@@ -127,7 +127,7 @@ fn messages_are_bounded_and_contain_no_secret() {
         report: None,
         files: vec![("a".to_owned(), Some(huge.clone())), ("b".to_owned(), Some(huge.clone()))],
         notes: vec![("AGENTS.md".to_owned(), huge.clone())],
-        earlier: Some(Earlier { changes: huge.clone(), tests: Some(huge) }),
+        earlier: Some(EarlierConversation { changes: huge.clone(), tests: Some(huge) }),
     };
     let size = first(&large, &evidence).len();
     assert!(size < 128 << 10, "{size}");

@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use similar::{DiffOp, TextDiff};
 
-use super::{Shard, TestSeen};
+use super::{Shard, TestEvidence};
 use crate::change::{ChangedPath, Class, Kind};
 use crate::experiment::{Experiment, Material, Observation, Question, Tree, do_nothing};
 use crate::framework::invoke::Selection;
@@ -54,12 +54,12 @@ pub struct Mutant {
     /// Whether it is the old text of its place. Other places may need what is missing then.
     #[serde(skip)]
     pub is_reverted: bool,
-    pub killed: Killed,
+    pub killed: MutantResult,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Killed {
+pub enum MutantResult {
     /// Some of the tests that killed it. Empty if no run with it finished.
     By(Vec<String>),
     ByNone,
@@ -72,14 +72,14 @@ pub enum Killed {
 impl Mutant {
     /// Whether it ran with this test.
     pub(super) fn was_tried_with(&self, test: &str) -> bool {
-        let was_tried = matches!(self.killed, Killed::By(_) | Killed::ByNone);
+        let was_tried = matches!(self.killed, MutantResult::By(_) | MutantResult::ByNone);
         was_tried && self.asked.iter().any(|asked| asked == test)
     }
 
     /// Records the result of an experiment with the mutant, compared with the run of the head.
     #[must_use]
-    pub fn weigh(&mut self, observation: &Observation, head: &Report) -> Weighed {
-        let Some(report) = observation.report() else { return Weighed::Decided };
+    pub fn weigh(&mut self, observation: &Observation, head: &Report) -> HunkResult {
+        let Some(report) = observation.report() else { return HunkResult::Decided };
         // Code that does nothing has as much time as the whole suite.
         let run = if self.hunk.is_some() { Run::First } else { Run::Patient };
         self.weigh_run(run, report, head)
@@ -94,7 +94,7 @@ impl Mutant {
         }
     }
 
-    fn weigh_run(&mut self, run: Run, report: &Report, head: &Report) -> Weighed {
+    fn weigh_run(&mut self, run: Run, report: &Report, head: &Report) -> HunkResult {
         // A process that ended early did not run the others.
         self.asked.retain(|id| report.test(id).is_some_and(|test| !test.status.is_idle()));
         let passed = |id: &str| head.test(id).is_some_and(|test| test.status == Status::Passed);
@@ -123,31 +123,31 @@ impl Mutant {
         let by: Vec<String> = by.map(|test| test.id.clone()).take(NOTICED_MAX).collect();
         let is_late = is_cut || failing().any(|test| !is_told(&test));
         if by.is_empty() && is_late && run == Run::First {
-            return Weighed::OutOfTime;
+            return HunkResult::OutOfTime;
         }
         let ran = report.tests.iter().any(|test| test.status == Status::Passed);
         self.killed = match report.outcome {
-            _ if !by.is_empty() => Killed::By(by),
-            Outcome::TimedOut => Killed::By(Vec::new()),
-            _ if failing().next().is_some() => Killed::DoesNotBuild,
-            Outcome::Passed => Killed::ByNone,
+            _ if !by.is_empty() => MutantResult::By(by),
+            Outcome::TimedOut => MutantResult::By(Vec::new()),
+            _ if failing().next().is_some() => MutantResult::DoesNotBuild,
+            Outcome::Passed => MutantResult::ByNone,
             // Tests that failed before still fail.
-            Outcome::Failed if ran && report.load_errors.is_empty() => Killed::ByNone,
+            Outcome::Failed if ran && report.load_errors.is_empty() => MutantResult::ByNone,
             Outcome::Failed
             | Outcome::Errored
             | Outcome::Skipped
             | Outcome::DidNotCompile
             | Outcome::NoTests
             | Outcome::Crashed
-            | Outcome::UsageError => Killed::DoesNotBuild,
+            | Outcome::UsageError => MutantResult::DoesNotBuild,
         };
-        Weighed::Decided
+        HunkResult::Decided
     }
 }
 
 /// Whether a run of a mutant has a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weighed {
+pub enum HunkResult {
     Decided,
     /// The mutant may never end, or the machine may be busy: repeat it, beside the unchanged code.
     OutOfTime,
@@ -167,7 +167,7 @@ pub struct Search<'a> {
     /// From the third tree to the head.
     pub material: &'a Material<'a>,
     pub hunks: &'a [Hunk],
-    pub tests: &'a [TestSeen],
+    pub tests: &'a [TestEvidence],
     /// The files of these tests.
     pub files: &'a [String],
     /// Whether a test requires the change. If it only keeps the behaviour, no test fails when it is
@@ -264,7 +264,7 @@ pub fn plan(round: Round, search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant
     let open = |at: usize| {
         !so_far
             .iter()
-            .any(|mutant| mutant.hunk == Some(at) && matches!(mutant.killed, Killed::By(_)))
+            .any(|mutant| mutant.hunk == Some(at) && matches!(mutant.killed, MutantResult::By(_)))
     };
     // The others would use up the room.
     let is_own = |(at, _): &(usize, &Hunk)| search.shard.is_none_or(|shard| shard.has(*at));
@@ -287,8 +287,9 @@ pub fn plan(round: Round, search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant
         Round::AllTests if search.files.is_empty() => {}
         Round::AllTests => {
             for (at, hunk) in own().filter(|(at, _)| open(*at)) {
-                let unnoticed =
-                    |mutant: &&Mutant| mutant.hunk == Some(at) && mutant.killed == Killed::ByNone;
+                let unnoticed = |mutant: &&Mutant| {
+                    mutant.hunk == Some(at) && mutant.killed == MutantResult::ByNone
+                };
                 let Some(what) = so_far.iter().find(unnoticed).map(|mutant| &mutant.what) else {
                     continue;
                 };
@@ -364,17 +365,19 @@ fn planned(
         edits: vec![edit],
         ..Experiment::of_tests(Question::Mutant, Tree::Head, selection.clone(), &what)
     };
-    let (asked, killed) = (Vec::new(), Killed::NotTried);
+    let (asked, killed) = (Vec::new(), MutantResult::NotTried);
     (Mutant { hunk: Some(at), what, asked, is_reverted: false, killed }, experiment)
 }
 
 /// Tests that no assertion failed without the change, and that killed nothing so far.
 fn unproven(search: &Search<'_>, so_far: &[Mutant]) -> Vec<String> {
     let has_noticed = |id: &String| {
-        so_far.iter().any(|mutant| matches!(&mutant.killed, Killed::By(by) if by.contains(id)))
+        so_far
+            .iter()
+            .any(|mutant| matches!(&mutant.killed, MutantResult::By(by) if by.contains(id)))
     };
     let is_open =
-        |test: &&TestSeen| test.passes && !test.without.is_asserted() && !has_noticed(&test.id);
+        |test: &&TestEvidence| test.passes && !test.without.is_asserted() && !has_noticed(&test.id);
     search.tests.iter().filter(is_open).map(|test| test.id.clone()).collect()
 }
 
@@ -388,7 +391,7 @@ fn nothing(search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant, Experiment)> 
     experiments
         .map(|experiment| {
             let what = "code that does nothing".to_owned();
-            let (asked, killed) = (asked.clone(), Killed::NotTried);
+            let (asked, killed) = (asked.clone(), MutantResult::NotTried);
             (Mutant { hunk: None, what, asked, is_reverted: false, killed }, experiment)
         })
         .collect()
@@ -443,41 +446,41 @@ mod tests {
     }
 
     /// With the unchanged code and the mutant again, where the first run has no result.
-    fn weighed(is_reverted: bool, report: Report, more: Option<[Report; 2]>) -> Killed {
+    fn weighed(is_reverted: bool, report: Report, more: Option<[Report; 2]>) -> MutantResult {
         let mut mutant = Mutant {
             hunk: Some(0),
             what: String::new(),
             asked: Vec::new(),
             is_reverted,
-            killed: Killed::NotTried,
+            killed: MutantResult::NotTried,
         };
         let passed = |test: &str| Test::new(test, Status::Passed);
         let head = Report { tests: ["a", "b"].map(passed).to_vec(), ..Report::default() };
         let ran = |report| Observation::Ran { report: Box::new(report), log: String::new() };
         let weighed = mutant.weigh(&ran(report), &head);
         if let Some([control, again]) = more {
-            assert_eq!(weighed, Weighed::OutOfTime);
+            assert_eq!(weighed, HunkResult::OutOfTime);
             mutant.weigh_repeated(&ran(control), &ran(again), &head);
         } else {
-            assert_eq!(weighed, Weighed::Decided);
+            assert_eq!(weighed, HunkResult::Decided);
         }
         mutant.killed
     }
 
     #[test]
     fn a_place_that_is_put_back_is_noticed_by_assertions_alone() {
-        let by = |id: &str| Killed::By(vec![id.to_owned()]);
+        let by = |id: &str| MutantResult::By(vec![id.to_owned()]);
         let asserts = ("a", Status::Failed, "AssertionError");
         for (test, reverted, mutated) in [
             (asserts, by("a"), by("a")),
-            (("a", Status::Errored, "AttributeError"), Killed::DoesNotBuild, by("a")),
-            (("a", Status::Failed, "NameError"), Killed::DoesNotBuild, by("a")),
+            (("a", Status::Errored, "AttributeError"), MutantResult::DoesNotBuild, by("a")),
+            (("a", Status::Failed, "NameError"), MutantResult::DoesNotBuild, by("a")),
             // A function that is missing is a TypeError in JavaScript.
-            (("a", Status::Errored, "TypeError"), Killed::DoesNotBuild, by("a")),
-            (("a", Status::Failed, "NotImplementedError"), Killed::DoesNotBuild, by("a")),
-            (("a", Status::Passed, ""), Killed::ByNone, Killed::ByNone),
+            (("a", Status::Errored, "TypeError"), MutantResult::DoesNotBuild, by("a")),
+            (("a", Status::Failed, "NotImplementedError"), MutantResult::DoesNotBuild, by("a")),
+            (("a", Status::Passed, ""), MutantResult::ByNone, MutantResult::ByNone),
             // It failed with the change as well.
-            (("old", Status::Failed, ""), Killed::ByNone, Killed::ByNone),
+            (("old", Status::Failed, ""), MutantResult::ByNone, MutantResult::ByNone),
         ] {
             let ran = || report(Outcome::Failed, &[test, ("b", Status::Passed, "")]);
             assert_eq!(weighed(true, ran(), None), reverted, "{test:?}");
@@ -494,15 +497,15 @@ mod tests {
         let fails = || report(Outcome::Failed, &[("a", Status::Failed, "AssertionError")]);
         let slow = || report(Outcome::Failed, &[("a", Status::TimedOut, "")]);
         let cut = || report(Outcome::TimedOut, &[("a", Status::Crashed, "")]);
-        let by = || Killed::By(vec!["a".to_owned()]);
+        let by = || MutantResult::By(vec!["a".to_owned()]);
         for (first, control, again, killed) in [
-            (late(), fine(), late(), Killed::By(Vec::new())),
-            (late(), fine(), fine(), Killed::ByNone),
+            (late(), fine(), late(), MutantResult::By(Vec::new())),
+            (late(), fine(), fine(), MutantResult::ByNone),
             (late(), fine(), fails(), by()),
-            (late(), late(), late(), Killed::NotTried),
-            (slow(), fine(), fine(), Killed::ByNone),
+            (late(), late(), late(), MutantResult::NotTried),
+            (slow(), fine(), fine(), MutantResult::ByNone),
             (slow(), fine(), slow(), by()),
-            (cut(), fine(), fine(), Killed::ByNone),
+            (cut(), fine(), fine(), MutantResult::ByNone),
         ] {
             let what = format!("{first:?}");
             assert_eq!(weighed(false, first, Some([control, again])), killed, "{what}");
@@ -548,7 +551,8 @@ mod tests {
             for round in [Round::Reverted, Round::Mutants] {
                 for (mut mutant, _) in plan(round, &search, &found) {
                     let is_seen = mutant.hunk < Some(7);
-                    mutant.killed = if is_seen { Killed::By(Vec::new()) } else { Killed::ByNone };
+                    mutant.killed =
+                        if is_seen { MutantResult::By(Vec::new()) } else { MutantResult::ByNone };
                     found.push(mutant);
                 }
             }

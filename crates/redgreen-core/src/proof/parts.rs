@@ -17,17 +17,22 @@ pub enum Take {
 
 /// A path that differs between the base and the third tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taken {
+pub struct PartFiles {
     pub path: String,
     pub take: Take,
 }
 
 /// The text of a file.
-pub type Read<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The tests of a range. Files that the policy exempts are included: they are as in the head in
 /// both trees.
-pub fn tests_of(change: &Change, policy: &Policy, base: Read<'_>, head: Read<'_>) -> Vec<Taken> {
+pub fn tests_of(
+    change: &Change,
+    policy: &Policy,
+    base: ReadFile<'_>,
+    head: ReadFile<'_>,
+) -> Vec<PartFiles> {
     let mut taken = Vec::new();
     for changed in &change.paths {
         let is_exempt = || policy.exemption(Some(&changed.path), None).is_some();
@@ -43,14 +48,14 @@ pub fn tests_of(change: &Change, policy: &Policy, base: Read<'_>, head: Read<'_>
             }
             Class::Documentation | Class::TestList | Class::Submodule => None,
         };
-        taken.extend(take.map(|take| Taken { path: changed.path.clone(), take }));
+        taken.extend(take.map(|take| PartFiles { path: changed.path.clone(), take }));
     }
     declare_modules(change, base, head, &mut taken);
     taken
 }
 
 /// The tests in a code file, on top of the code of the base.
-fn inside(changed: &ChangedPath, base: Read<'_>, head: Read<'_>) -> Option<String> {
+fn inside(changed: &ChangedPath, base: ReadFile<'_>, head: ReadFile<'_>) -> Option<String> {
     let language = Language::of_path(&changed.path);
     if language == Language::Other || changed.kind == Kind::Deleted {
         return None;
@@ -60,8 +65,13 @@ fn inside(changed: &ChangedPath, base: Read<'_>, head: Read<'_>) -> Option<Strin
 }
 
 /// Rust reads a new file only if a module declares it. This also applies to its tests.
-fn declare_modules(change: &Change, base: Read<'_>, head: Read<'_>, taken: &mut Vec<Taken>) {
-    let is_new = |one: &&Taken| {
+fn declare_modules(
+    change: &Change,
+    base: ReadFile<'_>,
+    head: ReadFile<'_>,
+    taken: &mut Vec<PartFiles>,
+) {
+    let is_new = |one: &&PartFiles| {
         let is_added =
             |changed: &ChangedPath| changed.path == one.path && changed.kind == Kind::Added;
         one.path.ends_with(".rs")
@@ -86,9 +96,9 @@ fn declare_modules(change: &Change, base: Read<'_>, head: Read<'_>, taken: &mut 
             continue;
         }
         match taken.iter_mut().find(|one| one.path == parent.path) {
-            Some(Taken { take: Take::Text(text), .. }) => text.push_str(&lines),
+            Some(PartFiles { take: Take::Text(text), .. }) => text.push_str(&lines),
             Some(_) => {}
-            None => taken.push(Taken {
+            None => taken.push(PartFiles {
                 path: parent.path.clone(),
                 take: Take::Text(format!("{old}{lines}")),
             }),

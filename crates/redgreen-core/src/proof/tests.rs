@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn test(id: &str, without: Without) -> TestSeen {
-    TestSeen {
+fn test(id: &str, without: BaseResult) -> TestEvidence {
+    TestEvidence {
         id: id.to_owned(),
         file: Some("tests/test_a.py".to_owned()),
         line: Some(3),
@@ -14,23 +14,23 @@ fn test(id: &str, without: Without) -> TestSeen {
     }
 }
 
-fn fails() -> Without {
-    Without::Fails { code: Code::RedAssertion, message: "assert 1 == 2".to_owned() }
+fn fails() -> BaseResult {
+    BaseResult::Fails { code: Code::RedAssertion, message: "assert 1 == 2".to_owned() }
 }
 
-fn errs() -> Without {
-    Without::Fails { code: Code::RedError, message: "triple is not a function".to_owned() }
+fn errs() -> BaseResult {
+    BaseResult::Fails { code: Code::RedError, message: "triple is not a function".to_owned() }
 }
 
-fn missing() -> Without {
-    Without::Missing { message: "no module a".to_owned() }
+fn missing() -> BaseResult {
+    BaseResult::Missing { message: "no module a".to_owned() }
 }
 
 fn hunk(file: &str) -> Hunk {
     serde_json::from_value(serde_json::json!({"file": file, "first": 2, "last": 4})).unwrap()
 }
 
-fn mutant(hunk: Option<usize>, killed: Killed, asked: &[&str]) -> Mutant {
+fn mutant(hunk: Option<usize>, killed: MutantResult, asked: &[&str]) -> Mutant {
     Mutant {
         hunk,
         what: "a mutant".to_owned(),
@@ -40,8 +40,8 @@ fn mutant(hunk: Option<usize>, killed: Killed, asked: &[&str]) -> Mutant {
     }
 }
 
-fn by(id: &str) -> Killed {
-    Killed::By(vec![id.to_owned()])
+fn by(id: &str) -> MutantResult {
+    MutantResult::By(vec![id.to_owned()])
 }
 
 fn codes(proof: &Proof) -> Vec<Code> {
@@ -50,33 +50,41 @@ fn codes(proof: &Proof) -> Vec<Code> {
 
 #[test]
 fn a_test_has_the_class_that_it_showed() {
-    let skipped = TestSeen { is_skipped: true, passes: false, ..test("t", Without::Passes) };
-    let broken = TestSeen { passes: false, ..test("t", fails()) };
+    let skipped = TestEvidence { is_skipped: true, passes: false, ..test("t", BaseResult::Passes) };
+    let broken = TestEvidence { passes: false, ..test("t", fails()) };
     for (seen, mutants, class) in [
         (test("t", fails()), vec![], Class::Proven),
         (test("t", missing()), vec![mutant(Some(0), by("t"), &[])], Class::ProvenByMutant),
         (test("t", missing()), vec![mutant(Some(0), by("other"), &[])], Class::NotTried),
         (
             test("t", missing()),
-            vec![mutant(None, Killed::ByNone, &["t"])],
+            vec![mutant(None, MutantResult::ByNone, &["t"])],
             Class::DoesNotDiscriminate,
         ),
-        (test("t", Without::Passes), vec![mutant(None, by("t"), &["t"])], Class::Characterises),
+        (test("t", BaseResult::Passes), vec![mutant(None, by("t"), &["t"])], Class::Characterises),
         (
-            test("t", Without::Passes),
+            test("t", BaseResult::Passes),
             vec![mutant(None, by("u"), &["t", "u"])],
             Class::DoesNotDiscriminate,
         ),
         // An error may only show that something is missing: it has to notice something as well.
         (test("t", errs()), vec![mutant(None, by("t"), &["t"])], Class::Proven),
         (test("t", errs()), vec![], Class::Proven),
-        (test("t", errs()), vec![mutant(None, Killed::ByNone, &["t"])], Class::DoesNotDiscriminate),
-        (test("t", fails()), vec![mutant(None, Killed::ByNone, &["t"])], Class::Proven),
-        // A mutant in some other place says nothing about this test.
-        (test("t", Without::Passes), vec![mutant(Some(0), Killed::ByNone, &[])], Class::NotTried),
         (
-            test("t", Without::Passes),
-            vec![mutant(None, Killed::DoesNotBuild, &["t"])],
+            test("t", errs()),
+            vec![mutant(None, MutantResult::ByNone, &["t"])],
+            Class::DoesNotDiscriminate,
+        ),
+        (test("t", fails()), vec![mutant(None, MutantResult::ByNone, &["t"])], Class::Proven),
+        // A mutant in some other place says nothing about this test.
+        (
+            test("t", BaseResult::Passes),
+            vec![mutant(Some(0), MutantResult::ByNone, &[])],
+            Class::NotTried,
+        ),
+        (
+            test("t", BaseResult::Passes),
+            vec![mutant(None, MutantResult::DoesNotBuild, &["t"])],
             Class::NotTried,
         ),
         (skipped, vec![], Class::Skipped),
@@ -101,11 +109,12 @@ fn code_that_no_test_notices_is_told_and_held_against_the_range_where_the_policy
         ..Evidence::default()
     };
     let none = conclude(code(vec![
-        mutant(Some(0), Killed::ByNone, &[]),
-        mutant(Some(1), Killed::ByNone, &[]),
+        mutant(Some(0), MutantResult::ByNone, &[]),
+        mutant(Some(1), MutantResult::ByNone, &[]),
     ]));
     assert_eq!((none.outcome, none.not_verified.len()), (Outcome::Proven, 2));
-    let half = code(vec![mutant(Some(0), by("t"), &[]), mutant(Some(1), Killed::ByNone, &[])]);
+    let half =
+        code(vec![mutant(Some(0), by("t"), &[]), mutant(Some(1), MutantResult::ByNone, &[])]);
     let told = conclude(half.clone());
     assert_eq!(told.outcome, Outcome::Proven);
     assert!(
@@ -127,7 +136,7 @@ fn code_that_no_test_notices_is_told_and_held_against_the_range_where_the_policy
 
 #[test]
 fn what_the_judge_refuses_is_refuted_and_what_it_leaves_open_stays_open() {
-    let step = |decision: Decision, code: Code| Judged {
+    let step = |decision: Decision, code: Code| StepVerdict {
         phase: JudgedPhase::Green,
         what: String::new(),
         decision,
@@ -135,7 +144,7 @@ fn what_the_judge_refuses_is_refuted_and_what_it_leaves_open_stays_open() {
         notes: Vec::new(),
         experiments: Vec::new(),
     };
-    let of = |steps: Vec<Judged>| conclude(Evidence { steps, ..Evidence::default() });
+    let of = |steps: Vec<StepVerdict>| conclude(Evidence { steps, ..Evidence::default() });
     let refused = || step(Decision::Refused, Code::GreenRegression);
     let open = || step(Decision::Undecided, Code::GreenSuspicious);
     assert_eq!(of(vec![step(Decision::Accepted, Code::GreenPasses)]).outcome, Outcome::Proven);
@@ -173,8 +182,11 @@ fn an_exemption_is_told_with_its_reason() {
         tests: vec!["*slow*".to_owned()],
         reason: "runs at night".to_owned(),
     };
-    let seen =
-        TestSeen { is_skipped: true, passes: false, ..test("test_slow_path", Without::Passes) };
+    let seen = TestEvidence {
+        is_skipped: true,
+        passes: false,
+        ..test("test_slow_path", BaseResult::Passes)
+    };
     let policy = Policy { exempt: vec![exempt], ..Policy::default() };
     let proof = conclude(Evidence { tests: vec![seen], policy, ..Evidence::default() });
     assert_eq!(proof.outcome, Outcome::Proven);
@@ -183,9 +195,9 @@ fn an_exemption_is_told_with_its_reason() {
 
 #[test]
 fn many_reasons_of_one_kind_are_counted() {
-    let tests = (0..20).map(|at| test(&format!("t{at}"), Without::Passes)).collect();
+    let tests = (0..20).map(|at| test(&format!("t{at}"), BaseResult::Passes)).collect();
     let asked: Vec<String> = (0..20).map(|at| format!("t{at}")).collect();
-    let mutant = Mutant { asked, ..mutant(None, Killed::ByNone, &[]) };
+    let mutant = Mutant { asked, ..mutant(None, MutantResult::ByNone, &[]) };
     let proof = conclude(Evidence { tests, mutants: vec![mutant], ..Evidence::default() });
     assert_eq!(proof.reasons.len(), REASONS_MAX + 1);
     assert_eq!(proof.reasons.last().map(|reason| reason.sentence.as_str()), Some("and 8 more"));

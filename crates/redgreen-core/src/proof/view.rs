@@ -14,7 +14,9 @@ mod terminal;
 
 use std::collections::BTreeMap;
 
-use super::{Class, HunkProof, Judged, Outcome, Pair, Proof, Standing, TestProof, count, place};
+use super::{
+    Class, HunkProof, Outcome, Pair, PlaceStatus, Proof, StepVerdict, TestProof, count, place,
+};
 use crate::text::{on_one_line, without_colours};
 use crate::verdict::{Decision, Reason};
 
@@ -117,14 +119,14 @@ fn rank(class: Class) -> u8 {
 }
 
 /// Changed places by status, problems first.
-fn by_standing(proof: &Proof) -> Vec<(Standing, Vec<&HunkProof>)> {
-    let rank = |standing: Standing| match standing {
-        Standing::NoTest => 0_u8,
-        Standing::NotTried => 1,
-        Standing::Tested => 2,
-        Standing::Exempt => 3,
+fn by_standing(proof: &Proof) -> Vec<(PlaceStatus, Vec<&HunkProof>)> {
+    let rank = |standing: PlaceStatus| match standing {
+        PlaceStatus::NoTest => 0_u8,
+        PlaceStatus::NotTried => 1,
+        PlaceStatus::Tested => 2,
+        PlaceStatus::Exempt => 3,
     };
-    let mut groups: BTreeMap<u8, (Standing, Vec<&HunkProof>)> = BTreeMap::new();
+    let mut groups: BTreeMap<u8, (PlaceStatus, Vec<&HunkProof>)> = BTreeMap::new();
     for hunk in &proof.code {
         groups
             .entry(rank(hunk.standing))
@@ -148,7 +150,7 @@ fn tests_counted(proof: &Proof) -> String {
 /// `2 tested, 1 no test`.
 fn code_counted(proof: &Proof) -> String {
     let groups = by_standing(proof);
-    let told = |(standing, hunks): &(Standing, Vec<&HunkProof>)| {
+    let told = |(standing, hunks): &(PlaceStatus, Vec<&HunkProof>)| {
         format!("{} {}", hunks.len(), standing.as_str())
     };
     groups.iter().map(told).collect::<Vec<_>>().join(", ")
@@ -161,7 +163,7 @@ fn killed(hunk: &HunkProof) -> Option<String> {
 }
 
 /// `pytest: the tests of the head on the code of the base: accepted`.
-fn step(judged: &Judged) -> String {
+fn step(judged: &StepVerdict) -> String {
     format!("{}: {} {}", sentence(&judged.what), judged.phase, decided(judged.decision))
 }
 

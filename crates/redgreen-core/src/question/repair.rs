@@ -5,13 +5,13 @@
 use std::ops::Range;
 
 use super::convention::{self, is_function};
-use super::{Decided, Scene};
+use super::{Scene, TurnResult};
 use crate::brief::blocks::Block;
 use crate::prompt;
 use crate::syntax::{self, Language};
 
 /// Extracts a complete code file from an answer.
-pub(super) fn code(scene: &Scene<'_>, answer: &str) -> Result<Decided, String> {
+pub(super) fn code(scene: &Scene<'_>, answer: &str) -> Result<TurnResult, String> {
     let test = scene.assignment.current.as_ref().ok_or("no behaviour is chosen")?;
     let (language, mut remarks) = (scene.language(), Vec::new());
     let texts = programs(language, answer, &mut remarks)?;
@@ -57,7 +57,7 @@ pub(super) fn code(scene: &Scene<'_>, answer: &str) -> Result<Decided, String> {
         content = public;
     }
     let content = format!("{}\n", content.trim());
-    Ok(Decided {
+    Ok(TurnResult {
         files: vec![Block { path: test.impl_file.clone(), content }],
         answer: String::new(),
         remarks,
@@ -65,7 +65,7 @@ pub(super) fn code(scene: &Scene<'_>, answer: &str) -> Result<Decided, String> {
 }
 
 /// Extracts a test file from an answer.
-pub(super) fn test(scene: &Scene<'_>, answer: &str) -> Result<Decided, String> {
+pub(super) fn test(scene: &Scene<'_>, answer: &str) -> Result<TurnResult, String> {
     let test = scene.assignment.current.as_ref().ok_or("no behaviour is chosen")?;
     let (language, mut remarks) = (scene.language(), Vec::new());
     let texts = programs(language, answer, &mut remarks)?;
@@ -90,7 +90,7 @@ pub(super) fn test(scene: &Scene<'_>, answer: &str) -> Result<Decided, String> {
     let now = (scene.look)(&test.test_file).filter(|text| !text.trim().is_empty());
     let content = now.map_or_else(|| text.clone(), |now| prompt::added(&now, &text));
     let content = format!("{}\n", content.trim());
-    Ok(Decided {
+    Ok(TurnResult {
         files: vec![Block { path: test.test_file.clone(), content }],
         answer: String::new(),
         remarks,

@@ -1,7 +1,7 @@
 //! Tests for decisions without a model, and for the handling of its answers.
 
 use super::*;
-use crate::agent::{Strategy, Trouble};
+use crate::agent::{AttemptFailure, Strategy};
 use crate::phase::Phase;
 
 /// A project and a turn in it.
@@ -69,7 +69,7 @@ impl Stage {
     }
 
     #[track_caller]
-    fn decides(&self) -> Decided {
+    fn decides(&self) -> TurnResult {
         match self.next(0) {
             Move::Decided(decided) => decided,
             Move::Ask(question) => panic!("asks: {}", question.text),
@@ -415,7 +415,7 @@ fn every_retry_asks_differently() {
         let mut stage = stage(role, "is_leap(year)")
             .behaviour("leap years", "test_leap.py", "leap.py")
             .file("test_leap.py", TEST);
-        stage.assignment.trouble = Some(Trouble {
+        stage.assignment.trouble = Some(AttemptFailure {
             kind: "x".to_owned(),
             message: "test_is_leap: False is not True".to_owned(),
         });
@@ -441,7 +441,7 @@ fn questions_fit_into_a_small_window() {
                 .file("leap.py", &long);
             stage.window = window;
             stage.assignment.trouble =
-                Some(Trouble { kind: "x".to_owned(), message: long.clone() });
+                Some(AttemptFailure { kind: "x".to_owned(), message: long.clone() });
             for asked in 0..4 {
                 let question = stage.asks(asked);
                 let tokens =
@@ -459,6 +459,6 @@ fn skips_tasks_that_small_models_do_badly() {
     assert!(refactor.files.is_empty() && refactor.remarks[0].starts_with("not asked"));
     let mut diagnosis = stage(Role::Diagnosis, "f(x)");
     diagnosis.assignment.trouble =
-        Some(Trouble { kind: "x".to_owned(), message: "3 is not 4".to_owned() });
+        Some(AttemptFailure { kind: "x".to_owned(), message: "3 is not 4".to_owned() });
     assert_eq!(diagnosis.decides().answer, "3 is not 4");
 }

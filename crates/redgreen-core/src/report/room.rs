@@ -24,7 +24,7 @@ const NO_NETWORK: &[&str] = &[
 
 /// A test that fails only in the clean room.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OnlyThere {
+pub struct RoomFailure {
     /// A test's id, or the file that could not be loaded.
     pub id: String,
     pub file: Option<String>,
@@ -32,7 +32,7 @@ pub struct OnlyThere {
 }
 
 /// Facts besides the reports.
-pub struct Known<'a> {
+pub struct RoomFacts<'a> {
     /// Variables that are set outside the clean room but not in it.
     pub variables: &'a [String],
     /// Those of them that a project file mentions.
@@ -110,12 +110,12 @@ pub fn settings<'a>(helps: impl Iterator<Item = &'a Help>) -> Vec<String> {
 }
 
 /// The tests that pass outside and fail in the clean room. `outside` may have run only some tests.
-pub fn only_there(outside: &Report, room: &Report) -> Vec<OnlyThere> {
+pub fn only_there(outside: &Report, room: &Report) -> Vec<RoomFailure> {
     let passes =
         |test: &&Test| outside.test(&test.id).is_some_and(|known| !known.status.is_failure());
     let failing =
         room.tests.iter().filter(|test| test.status.is_failure()).filter(passes).map(|test| {
-            OnlyThere {
+            RoomFailure {
                 id: test.id.clone(),
                 file: test.file.clone(),
                 message: test.message.clone().unwrap_or_default(),
@@ -126,7 +126,7 @@ pub fn only_there(outside: &Report, room: &Report) -> Vec<OnlyThere> {
         let file = error.file.clone()?;
         let is_loaded =
             loads(&file) || (outside.load_errors.is_empty() && !outside.tests.is_empty());
-        is_loaded.then(|| OnlyThere {
+        is_loaded.then(|| RoomFailure {
             id: file.clone(),
             file: Some(file),
             message: error.message.clone(),
@@ -136,7 +136,7 @@ pub fn only_there(outside: &Report, room: &Report) -> Vec<OnlyThere> {
 }
 
 /// The setting for a test that fails only in the clean room.
-pub fn help(one: &OnlyThere, known: &Known<'_>) -> Help {
+pub fn help(one: &RoomFailure, known: &RoomFacts<'_>) -> Help {
     let lower = one.message.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let source = one.file.as_deref().and_then(known.text).unwrap_or_default();
@@ -242,7 +242,7 @@ mod tests {
     #[track_caller]
     fn check(message: &str, source: &str, expected: &str) {
         let names = ["DATABASE_URL".to_owned(), "USER".to_owned()];
-        let known = Known {
+        let known = RoomFacts {
             variables: &names,
             mentioned: &[],
             values: &["postgres://u@localhost:6543/db".to_owned()],
@@ -251,7 +251,7 @@ mod tests {
             text: &|_| Some(source.to_owned()),
             is_untracked: &|path| path == ".env",
         };
-        let one = OnlyThere {
+        let one = RoomFailure {
             id: "t".to_owned(),
             file: Some("t.py".to_owned()),
             message: message.to_owned(),
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn does_not_suggest_a_port_that_is_already_reached() {
-        let known = Known {
+        let known = RoomFacts {
             variables: &["DATABASE_URL".to_owned()],
             mentioned: &[],
             values: &[],
@@ -328,13 +328,13 @@ mod tests {
             text: &|_| Some("connect(\"localhost:7000\")".to_owned()),
             is_untracked: &|_| false,
         };
-        let one = OnlyThere {
+        let one = RoomFailure {
             id: "t".to_owned(),
             file: Some("t.py".to_owned()),
             message: "Connection refused".to_owned(),
         };
         assert_eq!(help(&one, &known), Help::ServeSomething);
-        let known = Known {
+        let known = RoomFacts {
             text: &|_| Some("connect(env.DATABASE_URL, \"localhost:7000\")".to_owned()),
             ..known
         };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use similar::{DiffTag, TextDiff};
 
 use crate::names::{Oid, ProjectFile};
-use crate::steer::{self, MESSAGE_BYTES_MAX, Unusable};
+use crate::steer::{self, MESSAGE_BYTES_MAX, MessageError};
 
 /// The maximum size of the file.
 pub const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -37,7 +37,7 @@ pub struct Comment {
     pub body: String,
     /// Milliseconds since 1970.
     pub at: i64,
-    pub standing: Standing,
+    pub standing: CommentStatus,
 }
 
 /// Whether the line is in the new or in the old code.
@@ -51,7 +51,7 @@ pub enum Side {
 /// The state of a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
+pub enum CommentStatus {
     /// Not sent yet.
     Draft,
     /// Sent to the agents.
@@ -83,7 +83,7 @@ pub struct Anchor {
 }
 
 impl Comments {
-    pub fn parse(bytes: &[u8]) -> Result<Self, Unusable> {
+    pub fn parse(bytes: &[u8]) -> Result<Self, MessageError> {
         match serde_json::from_slice::<CommentsV1>(bytes) {
             Ok(read) if read.version == VERSION && read.comments.len() <= COMMENTS_MAX => {
                 let mut comments = read.comments;
@@ -93,7 +93,7 @@ impl Comments {
                 }
                 Ok(Self(comments))
             }
-            Ok(_) | Err(_) => Err(Unusable::Unreadable),
+            Ok(_) | Err(_) => Err(MessageError::Unreadable),
         }
     }
 
@@ -103,11 +103,11 @@ impl Comments {
     }
 
     /// Adds a comment, or changes one that is not sent yet. An empty draft is removed.
-    pub fn put(&mut self, comment: Comment) -> Result<Option<u64>, Unusable> {
+    pub fn put(&mut self, comment: Comment) -> Result<Option<u64>, MessageError> {
         let known = self
             .0
             .iter()
-            .position(|known| known.id == comment.id && known.standing == Standing::Draft);
+            .position(|known| known.id == comment.id && known.standing == CommentStatus::Draft);
         if comment.body.trim().is_empty() {
             if let Some(at) = known {
                 self.0.remove(at);
@@ -121,28 +121,29 @@ impl Comments {
             return Ok(Some(known.id));
         }
         if self.0.len() >= COMMENTS_MAX {
-            return Err(Unusable::TooManyItems(self.0.len()));
+            return Err(MessageError::TooManyItems(self.0.len()));
         }
         let id = self.0.iter().map(|known| known.id).max().unwrap_or(0).saturating_add(1);
-        self.0.push(Comment { id, standing: Standing::Draft, ..comment });
+        self.0.push(Comment { id, standing: CommentStatus::Draft, ..comment });
         Ok(Some(id))
     }
 
     /// Settles a comment that was sent, or opens it again.
-    pub fn settle(&mut self, id: u64, standing: Standing) -> bool {
+    pub fn settle(&mut self, id: u64, standing: CommentStatus) -> bool {
         let is_it =
-            |comment: &&mut Comment| comment.id == id && comment.standing != Standing::Draft;
+            |comment: &&mut Comment| comment.id == id && comment.standing != CommentStatus::Draft;
         self.0.iter_mut().find(is_it).map(|comment| comment.standing = standing).is_some()
     }
 
     pub fn drafts(&self) -> impl Iterator<Item = &Comment> {
-        self.0.iter().filter(|comment| comment.standing == Standing::Draft)
+        self.0.iter().filter(|comment| comment.standing == CommentStatus::Draft)
     }
 
     /// Marks all drafts as sent.
     pub fn send(&mut self) {
-        for comment in self.0.iter_mut().filter(|comment| comment.standing == Standing::Draft) {
-            comment.standing = Standing::Sent;
+        for comment in self.0.iter_mut().filter(|comment| comment.standing == CommentStatus::Draft)
+        {
+            comment.standing = CommentStatus::Sent;
         }
     }
 
@@ -204,11 +205,11 @@ pub fn anchor(old: &str, new: &str, line: u32) -> Anchor {
     Anchor { line: u32::try_from(found.min(last)).unwrap_or(u32::MAX).saturating_add(1), changed }
 }
 
-fn body(text: &str) -> Result<String, Unusable> {
+fn body(text: &str) -> Result<String, MessageError> {
     let words = steer::words(text)?;
     match words.len() {
         0..=BODY_BYTES_MAX => Ok(words),
-        bytes => Err(Unusable::TooLong { bytes, most: BODY_BYTES_MAX }),
+        bytes => Err(MessageError::TooLong { bytes, most: BODY_BYTES_MAX }),
     }
 }
 
@@ -230,7 +231,7 @@ mod tests {
             tree: Oid::parse("0123456789abcdef0123456789abcdef01234567").unwrap(),
             body: body.to_owned(),
             at: 1,
-            standing: Standing::Draft,
+            standing: CommentStatus::Draft,
         }
     }
 
@@ -292,7 +293,10 @@ mod tests {
         assert_eq!(comments.put(Comment { id: 2, ..comment(1, " ") }), Ok(None));
         assert_eq!(comments.put(Comment { id: 1, ..comment(1, " ") }), Ok(None));
         assert_eq!(comments.0.len(), 1);
-        assert!(comments.settle(1, Standing::Resolved) && !comments.settle(2, Standing::Resolved));
+        assert!(
+            comments.settle(1, CommentStatus::Resolved)
+                && !comments.settle(2, CommentStatus::Resolved)
+        );
         assert!(comments.put(comment(1, &"x".repeat(BODY_BYTES_MAX + 1))).is_err());
     }
 
@@ -309,7 +313,7 @@ mod tests {
         ] {
             assert_eq!(
                 Comments::parse(text.replace(from, to).as_bytes()),
-                Err(Unusable::Unreadable),
+                Err(MessageError::Unreadable),
                 "{to}"
             );
         }

@@ -10,7 +10,7 @@ use crate::syntax::{self, ItemChange, Language, SOURCE_BYTES_MAX};
 use crate::text;
 use crate::verdict::{Code, Reason};
 
-use super::{Stage, Touched};
+use super::{CandidateParts, Stage};
 
 pub use hooks::is_hook_file;
 
@@ -19,12 +19,12 @@ pub use hooks::is_hook_file;
 pub struct FileChange<'a> {
     pub path: &'a str,
     pub old: Option<&'a str>,
-    pub new: New<'a>,
+    pub new: NextPhase<'a>,
 }
 
 /// The result of an edit.
 #[derive(Clone, Copy, Debug)]
-pub enum New<'a> {
+pub enum NextPhase<'a> {
     Text(&'a str),
     Gone,
     /// Not known before the edit is done.
@@ -71,22 +71,22 @@ pub fn objections(
     };
     let FileChange { path, old, new } = changed;
     let kind = match (old, new) {
-        (None, New::Gone) => return Vec::new(),
-        (None, New::Text(_) | New::Unknown) => Kind::Added,
-        (Some(_), New::Gone) => Kind::Deleted,
-        (Some(old), New::Text(text)) if old == text => return Vec::new(),
-        (Some(_), New::Text(_) | New::Unknown) => Kind::Modified,
+        (None, NextPhase::Gone) => return Vec::new(),
+        (None, NextPhase::Text(_) | NextPhase::Unknown) => Kind::Added,
+        (Some(_), NextPhase::Gone) => Kind::Deleted,
+        (Some(old), NextPhase::Text(text)) if old == text => return Vec::new(),
+        (Some(_), NextPhase::Text(_) | NextPhase::Unknown) => Kind::Modified,
     };
     let before = old.unwrap_or_default();
     let text = match new {
-        New::Text(text) => text,
-        New::Gone | New::Unknown => "",
+        NextPhase::Text(text) => text,
+        NextPhase::Gone | NextPhase::Unknown => "",
     };
     if is_hook_file(path) {
         let text = match new {
-            New::Text(text) => Some(text),
-            New::Gone => Some(""),
-            New::Unknown => None,
+            NextPhase::Text(text) => Some(text),
+            NextPhase::Gone => Some(""),
+            NextPhase::Unknown => None,
         };
         let why = hooks::objection(path, before, text);
         let reason = |why| {
@@ -96,16 +96,16 @@ pub fn objections(
     }
     let mut class = change::classify(path, frameworks);
     let is_readable =
-        matches!(new, New::Text(_)) && before.len().max(text.len()) <= SOURCE_BYTES_MAX;
+        matches!(new, NextPhase::Text(_)) && before.len().max(text.len()) <= SOURCE_BYTES_MAX;
     if is_readable && change::needs_a_look(phase.into(), class, kind) {
         class = change::look_closer(phase.into(), class, path, before, text);
     }
     let change = Change { paths: vec![ChangedPath { path: path.to_owned(), kind, class }] };
     let mut reasons = reports::facts(phase, &change);
-    if class == Class::Manifest && !matches!(new, New::Unknown) {
+    if class == Class::Manifest && !matches!(new, NextPhase::Unknown) {
         reasons.extend(change::manifest_ruling(phase.into(), path, before, text, frameworks));
     }
-    let read = |_: &str| matches!(new, New::Text(_)).then(|| text.to_owned());
+    let read = |_: &str| matches!(new, NextPhase::Text(_)).then(|| text.to_owned());
     // One name stands for all files of the folder.
     let any = affected_folder(path).filter(|_| has_files).map(|folder| format!("{folder}/"));
     let known: Vec<&str> = any.as_deref().into_iter().collect();
@@ -142,7 +142,7 @@ fn name_items(reason: &mut Reason, path: &str, old: &str, new: &str) {
 const NAMED_MAX: usize = 3;
 
 /// What a changed file contributes to the choice of the phase; the class is that of RED.
-pub fn touched(changed: &ChangedPath, old: Option<&str>, new: Option<&str>) -> Touched {
+pub fn touched(changed: &ChangedPath, old: Option<&str>, new: Option<&str>) -> CandidateParts {
     let path = changed.path.as_str();
     let language = Language::of_path(path);
     let (before, after) = (old.unwrap_or_default(), new.unwrap_or_default());
@@ -156,7 +156,7 @@ pub fn touched(changed: &ChangedPath, old: Option<&str>, new: Option<&str>) -> T
             } else {
                 changed.kind != Kind::Deleted
             };
-            Touched {
+            CandidateParts {
                 adds_tests: adds_tests && !is_data(path, language),
                 changes_tests: true,
                 code: false,
@@ -171,14 +171,16 @@ pub fn touched(changed: &ChangedPath, old: Option<&str>, new: Option<&str>) -> T
                 None => !syntax::only_reformatted(language, before, after),
             };
             let code = code && !change::is_stub(path, before, after);
-            Touched { adds_tests, changes_tests: !items.is_empty(), code }
+            CandidateParts { adds_tests, changes_tests: !items.is_empty(), code }
         }
-        Class::Implementation | Class::Submodule => Touched { code: true, ..Touched::default() },
+        Class::Implementation | Class::Submodule => {
+            CandidateParts { code: true, ..CandidateParts::default() }
+        }
         Class::Stub
         | Class::RunnerConfig
         | Class::Manifest
         | Class::Documentation
-        | Class::TestList => Touched::default(),
+        | Class::TestList => CandidateParts::default(),
     }
 }
 
@@ -192,7 +194,7 @@ fn is_data(path: &str, language: Language) -> bool {
     language == Language::Other && reports::is_data(path)
 }
 
-impl Touched {
+impl CandidateParts {
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {

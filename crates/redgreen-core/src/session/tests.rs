@@ -8,7 +8,7 @@ fn session() -> Session {
 }
 
 fn rule(session: &mut Session, phase: JudgedPhase, decision: Decision, tree: &str) {
-    let ruled = Ruled { phase, decision, codes: Vec::new(), tree: Oid::named(tree) };
+    let ruled = VerdictSummary { phase, decision, codes: Vec::new(), tree: Oid::named(tree) };
     session.apply(ruled, &["t::adds".to_owned()], 0);
 }
 
@@ -55,7 +55,7 @@ fn dropping_a_test_returns_to_before_its_red() {
     rule(&mut session, JudgedPhase::Refactor, Decision::Accepted, "t1");
     rule(&mut session, JudgedPhase::Red, Decision::Accepted, "t2");
     session.dispute = Some(Dispute { why: "wrong".to_owned(), test: None, at: 0 });
-    assert_eq!(session.standing(&Oid::named("t2")), Standing::Disputed);
+    assert_eq!(session.standing(&Oid::named("t2")), CheckoutStatus::Disputed);
     assert_eq!(session.drop_red().unwrap().phase, JudgedPhase::Red);
     assert_eq!(
         (session.accepted.as_str(), &session.stage, &session.dispute),
@@ -91,7 +91,7 @@ fn the_changes_of_a_candidate_decide_its_phase() {
         (&owed, true, true, true, green),
         (&owed, false, false, false, green),
     ] {
-        let touched = Touched { adds_tests, changes_tests, code };
+        let touched = CandidateParts { adds_tests, changes_tests, code };
         assert_eq!(claim(stage, touched), phase, "{stage:?} {touched:?}");
     }
 }
@@ -110,7 +110,7 @@ fn a_refused_candidate_is_judged_as_its_likely_phase() {
         (refactor, true, &[Code::RefactorRegression], None),
         (green, true, &[Code::GreenStillFailing], None),
     ] {
-        let touched = Touched { adds_tests: true, changes_tests: true, code };
+        let touched = CandidateParts { adds_tests: true, changes_tests: true, code };
         assert_eq!(otherwise(phase, touched, codes), expected, "{phase} {codes:?}");
     }
 }
@@ -118,10 +118,10 @@ fn a_refused_candidate_is_judged_as_its_likely_phase() {
 #[test]
 fn files_are_proven_owed_or_unproven() {
     let mut session = session();
-    assert_eq!(session.standing(&Oid::named("t0")), Standing::Proven);
-    assert_eq!(session.standing(&Oid::named("t1")), Standing::Unproven);
+    assert_eq!(session.standing(&Oid::named("t0")), CheckoutStatus::Proven);
+    assert_eq!(session.standing(&Oid::named("t1")), CheckoutStatus::Unproven);
     rule(&mut session, JudgedPhase::Red, Decision::Accepted, "t1");
-    assert_eq!(session.standing(&Oid::named("t1")), Standing::Owed);
+    assert_eq!(session.standing(&Oid::named("t1")), CheckoutStatus::Owed);
     assert!(session.next_step().contains("make t::adds pass"), "{}", session.next_step());
 }
 

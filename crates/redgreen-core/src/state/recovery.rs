@@ -1,8 +1,10 @@
 //! The recovery table: what follows if an agent fails or its work is refused.
 
-use super::{Acceptance, Attempt, Best, Covering, NextTry, Reverting, Situation, Stage, State};
-use crate::agent::{Failure, Trouble};
-use crate::event::Kept;
+use super::{
+    Acceptance, Attempt, BestAttempt, CoverageStep, NextTry, Reverting, Situation, Stage, State,
+};
+use crate::agent::{AttemptFailure, Failure};
+use crate::event::StoredReport;
 use crate::names::Oid;
 use crate::phase::Phase;
 use crate::policy::Policy;
@@ -10,7 +12,7 @@ use crate::verdict::{Code, Reason, Verdict};
 
 impl State {
     /// Why the last attempt of the current phase failed.
-    pub fn last_trouble(&self) -> Option<&Trouble> {
+    pub fn last_trouble(&self) -> Option<&AttemptFailure> {
         match &self.situation {
             Situation::Working { attempt, .. } => attempt.trouble.as_ref(),
             Situation::Measuring { .. }
@@ -46,7 +48,7 @@ impl State {
         phase: Phase,
         mut attempt: Attempt,
         failure: Failure,
-        trouble: Trouble,
+        trouble: AttemptFailure,
         tree: &Oid,
         at: i64,
     ) -> Situation {
@@ -66,7 +68,7 @@ impl State {
             Failure::Budget => {
                 attempt.retries -= 1;
                 attempt.tree.clone_from(tree);
-                attempt.trouble = Some(Trouble {
+                attempt.trouble = Some(AttemptFailure {
                     message: format!(
                         "an earlier turn was cut short, and its edits are there: {}",
                         trouble.message
@@ -95,7 +97,7 @@ impl State {
         phase: Phase,
         mut attempt: Attempt,
         failure: Failure,
-        trouble: Trouble,
+        trouble: AttemptFailure,
         tree: &Oid,
     ) -> Situation {
         attempt.tree.clone_from(tree);
@@ -170,7 +172,7 @@ impl State {
         &self,
         mut attempt: Attempt,
         verdict: &Verdict,
-        mut trouble: Trouble,
+        mut trouble: AttemptFailure,
         at: i64,
     ) -> Situation {
         let policy = &self.run.policy;
@@ -196,7 +198,7 @@ impl State {
             .standing
             .is_none_or(|standing| best.is_some_and(|best| standing < best.standing));
         let better =
-            |best: &Best| verdict.standing.is_some_and(|standing| standing > best.standing);
+            |best: &BestAttempt| verdict.standing.is_some_and(|standing| standing > best.standing);
         // Code that does not build says little about its quality. Report what is missing, and keep
         // the edits.
         let unbuilt = verdict.standing.is_some()
@@ -206,7 +208,7 @@ impl State {
             Some(best) if worse => restored(&best.tree, &attempt.tree, Stage::Diagnosing),
             Some(_) | None => {
                 if let Some(standing) = verdict.standing {
-                    attempt.best = Some(Best { tree: attempt.tree.clone(), standing });
+                    attempt.best = Some(BestAttempt { tree: attempt.tree.clone(), standing });
                 }
                 Stage::Diagnosing
             }
@@ -220,7 +222,7 @@ impl State {
         &self,
         mut attempt: Attempt,
         verdict: &Verdict,
-        report: Option<&Kept>,
+        report: Option<&StoredReport>,
         at: i64,
     ) -> Situation {
         let trouble = told(verdict);
@@ -231,9 +233,16 @@ impl State {
         if !attempt.human && attempt.iteration >= self.run.policy.iterations_max {
             let message = format!("{}\n{}", used_up(attempt.iteration), trouble.message);
             let holds = attempt.tree.clone();
-            return self.gave_up(Phase::Green, attempt, Trouble { message, ..trouble }, &holds, at);
+            return self.gave_up(
+                Phase::Green,
+                attempt,
+                AttemptFailure { message, ..trouble },
+                &holds,
+                at,
+            );
         }
-        attempt.covering = Some(Covering { tree: attempt.tree.clone(), report: report.cloned() });
+        attempt.covering =
+            Some(CoverageStep { tree: attempt.tree.clone(), report: report.cloned() });
         Situation::Working { phase: Phase::Green, attempt, stage: Stage::Asking }
     }
 
@@ -243,7 +252,7 @@ impl State {
         &self,
         phase: Phase,
         attempt: Attempt,
-        trouble: Trouble,
+        trouble: AttemptFailure,
         holds: &Oid,
         at: i64,
     ) -> Situation {
@@ -339,7 +348,7 @@ fn used_up(iterations: u32) -> String {
     }
 }
 
-pub(super) fn told(verdict: &Verdict) -> Trouble {
+pub(super) fn told(verdict: &Verdict) -> AttemptFailure {
     let kind = verdict.first().map_or("refused", |reason| reason.code.as_str()).to_owned();
-    Trouble { kind, message: verdict.sentences() }
+    AttemptFailure { kind, message: verdict.sentences() }
 }

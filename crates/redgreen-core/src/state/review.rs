@@ -3,8 +3,8 @@
 //! Refused commits stop the run and stay on the branch.
 
 use super::{Progress, Situation, State, Waypoint};
-use crate::agent::Trouble;
-use crate::event::{Event, Kept, Mark};
+use crate::agent::AttemptFailure;
+use crate::event::{Event, Mark, StoredReport};
 use crate::handoff::Handoff;
 use crate::names::Oid;
 use crate::phase::Phase;
@@ -39,7 +39,7 @@ pub enum Reviewing {
     Noting,
     /// A human has to look.
     Refused {
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
 }
 
@@ -83,7 +83,7 @@ impl State {
                         verdict.sentences()
                     );
                     return Some(
-                        self.stop_at(review, Trouble { kind: REFUSED.to_owned(), message }),
+                        self.stop_at(review, AttemptFailure { kind: REFUSED.to_owned(), message }),
                     );
                 }
                 let mark = review.commits.remove(0);
@@ -97,7 +97,10 @@ impl State {
                         review.progress.targets.join(", ")
                     );
                     return Some(
-                        self.stop_at(review, Trouble { kind: STILL_RED.to_owned(), message }),
+                        self.stop_at(
+                            review,
+                            AttemptFailure { kind: STILL_RED.to_owned(), message },
+                        ),
                     );
                 }
                 review.stage = Reviewing::Noting;
@@ -158,7 +161,7 @@ impl State {
         }
     }
 
-    fn stop_at(&mut self, mut review: Review, trouble: Trouble) -> Situation {
+    fn stop_at(&mut self, mut review: Review, trouble: AttemptFailure) -> Situation {
         self.prepared = false;
         if matches!(review.before, Situation::Merging { .. }) {
             return Situation::Waiting { trouble: Some(trouble) };
@@ -181,7 +184,13 @@ impl Review {
         Some(handoff)
     }
 
-    fn take_in(&mut self, mark: &Mark, phase: Phase, verdict: &Verdict, report: Option<&Kept>) {
+    fn take_in(
+        &mut self,
+        mark: &Mark,
+        phase: Phase,
+        verdict: &Verdict,
+        report: Option<&StoredReport>,
+    ) {
         let progress = &mut self.progress;
         progress.head = mark.clone();
         if let Some(report) = report {

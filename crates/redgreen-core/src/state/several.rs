@@ -2,7 +2,7 @@
 //! as if it had been the only one.
 
 use super::{Attempt, Situation, Stage, State};
-use crate::attempts::{self, Candidate, Comparison, Next, Selection};
+use crate::attempts::{self, AttemptStep, Candidate, Comparison, Selection};
 use crate::event::Event;
 use crate::phase::Phase;
 
@@ -19,7 +19,7 @@ impl State {
     pub fn tied(&self) -> Option<&[Candidate]> {
         let candidates = self.candidates();
         let missing = attempts::missing(candidates, self.run.policy.attempts.number);
-        let is_tie = matches!(attempts::next(candidates), Some(Next::Tie { .. }));
+        let is_tie = matches!(attempts::next(candidates), Some(AttemptStep::Tie { .. }));
         (is_tie && missing.is_empty()).then_some(candidates)
     }
 

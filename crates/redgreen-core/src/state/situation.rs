@@ -1,13 +1,13 @@
 //! Where a run stands: its situation, the attempts at a phase, and the stages of one attempt.
 
 use super::review;
-use crate::agent::Trouble;
+use crate::agent::AttemptFailure;
 use crate::attempts::{Candidate, Selection};
-use crate::event::{Event, Kept, Manner, Planning};
+use crate::event::{Event, PlanResult, RunMode, StoredReport};
 use crate::names::Oid;
 use crate::phase::Phase;
-use crate::verdict::{Standing, Verdict};
-use crate::withheld::{Joined, Withheld};
+use crate::verdict::{TestProgress, Verdict};
+use crate::withheld::{AddedTests, WithheldTests};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Situation {
@@ -18,7 +18,7 @@ pub enum Situation {
     /// The suite does not run at all, so nothing could be judged.
     Unmeasurable {
         then: Phase,
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
     Working {
         phase: Phase,
@@ -29,13 +29,13 @@ pub enum Situation {
     Reverting {
         phase: Phase,
         attempt: Attempt,
-        trouble: Trouble,
+        trouble: AttemptFailure,
         stage: Reverting,
     },
     Halted {
         phase: Phase,
         retries: u32,
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
     /// The run pauses after this phase, as the user requested, until they resume it.
     Paused {
@@ -44,12 +44,12 @@ pub enum Situation {
     },
     /// All done; a human approves or aborts. `trouble` is the reason why a merge failed.
     Waiting {
-        trouble: Option<Trouble>,
+        trouble: Option<AttemptFailure>,
     },
     /// Commits that a person added to the run's branch are judged.
     Reviewing(Box<review::Review>),
     Merging {
-        manner: Manner,
+        manner: RunMode,
     },
     Discarding,
     Ended(Ending),
@@ -75,9 +75,9 @@ pub struct Attempt {
     /// The work is the user's edit of accepted work, made during a pause.
     pub edited: bool,
     /// Passed on to the next attempt.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<AttemptFailure>,
     /// Why the last judged work was refused.
-    pub refused: Option<Trouble>,
+    pub refused: Option<AttemptFailure>,
     pub diagnosis: Option<String>,
     /// Corrections by the engine to `test-list.md` after the last turn.
     pub list: Vec<String>,
@@ -86,10 +86,10 @@ pub struct Attempt {
     /// The contents when the last turn started.
     pub from: Oid,
     /// RED: the withheld tests, which are kept out of the repository.
-    pub withheld: Option<Withheld>,
-    pub best: Option<Best>,
+    pub withheld: Option<WithheldTests>,
+    pub best: Option<BestAttempt>,
     /// The code is right, but its tests cover too little of it: more tests are being written.
-    pub covering: Option<Covering>,
+    pub covering: Option<CoverageStep>,
     /// The attempts of this round that ended, if several are made.
     pub candidates: Vec<Candidate>,
     /// What is left to take over from the chosen attempt.
@@ -104,16 +104,16 @@ pub struct Attempt {
 
 /// The best state of GREEN so far. A worse state is rolled back to it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Best {
+pub struct BestAttempt {
     pub tree: Oid,
-    pub standing: Standing,
+    pub standing: TestProgress,
 }
 
 /// A state of GREEN that lacks only tests.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Covering {
+pub struct CoverageStep {
     pub tree: Oid,
-    pub report: Option<Kept>,
+    pub report: Option<StoredReport>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -124,7 +124,7 @@ pub enum Stage {
     Asking,
     /// The agent cannot work; a human has to fix that.
     Unable {
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
     /// A turn ended early because the budget does not cover its next request; its edits are kept.
     Spent {
@@ -136,15 +136,15 @@ pub enum Stage {
     /// The judge could not decide.
     Doubting {
         answer: String,
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
     /// A test is claimed to contradict the brief; a human has to decide.
     Contested {
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
     /// The user's manual edit was refused; they have to look again.
     EditRefused {
-        trouble: Trouble,
+        trouble: AttemptFailure,
     },
     Linting {
         acceptance: Box<Acceptance>,
@@ -176,16 +176,16 @@ pub enum Reverting {
 pub struct Acceptance {
     pub tree: Oid,
     pub verdict: Verdict,
-    pub report: Option<Kept>,
-    pub planning: Option<Planning>,
+    pub report: Option<StoredReport>,
+    pub planning: Option<PlanResult>,
     /// The number of tests that RED wrote.
     pub written: Option<u64>,
     /// RED: the first file with new tests.
     pub test_file: Option<String>,
     /// RED: the withheld tests that fail as expected.
-    pub withheld: Option<Withheld>,
+    pub withheld: Option<WithheldTests>,
     /// GREEN: the withheld tests that are part of the tree.
-    pub joined: Option<Joined>,
+    pub joined: Option<AddedTests>,
     /// The commit's date, so that repeating the commit yields the same commit.
     pub at: i64,
 }

@@ -2,7 +2,7 @@
 //! it.
 
 use super::{Situation, Stage, State, Waypoint};
-use crate::agent::Trouble;
+use crate::agent::AttemptFailure;
 use crate::event::Outcome;
 use crate::names::Oid;
 use crate::phase::Phase;
@@ -133,7 +133,7 @@ impl State {
             .push(format!("I rejected the test that was accepted for this: {message}"));
         if let Situation::Working { attempt, .. } = &mut self.situation {
             let message = format!("the user rejected the test: {message}");
-            attempt.trouble = Some(Trouble { kind: REJECTED.to_owned(), message });
+            attempt.trouble = Some(AttemptFailure { kind: REJECTED.to_owned(), message });
         }
         Some(())
     }

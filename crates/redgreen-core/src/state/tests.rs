@@ -3,7 +3,7 @@
 use super::*;
 use crate::agent::{Cost, Failure, Turn};
 use crate::brief::Brief;
-use crate::event::Planning;
+use crate::event::PlanResult;
 use crate::names::{Branch, RunBranch, RunFile, RunId};
 use crate::policy::Policy;
 use crate::report::Counts;
@@ -42,9 +42,9 @@ fn mark(commit: &str, tree: &str) -> Mark {
     Mark { commit: Oid::named(commit), tree: Oid::named(tree) }
 }
 
-fn kept() -> Kept {
+fn kept() -> StoredReport {
     let counts = Counts { passed: PASSED, ..Counts::default() };
-    Kept {
+    StoredReport {
         file: RunFile::parse("reports/1.json").unwrap(),
         counts,
         summary: "pytest -q (exit 0, 1.0 s)".to_owned(),
@@ -57,8 +57,8 @@ fn recorded(file: &str) -> Event {
     Event::Recorded { file: RunFile::parse(file).unwrap() }
 }
 
-fn trouble(words: &str) -> Trouble {
-    Trouble { kind: "test".to_owned(), message: words.to_owned() }
+fn trouble(words: &str) -> AttemptFailure {
+    AttemptFailure { kind: "test".to_owned(), message: words.to_owned() }
 }
 
 fn prepared() -> Event {
@@ -94,7 +94,7 @@ fn failed(failure: Failure) -> Turn {
     Turn::Failed { failure, message: failure.as_str().to_owned() }
 }
 
-fn judged(phase: Phase, verdict: Verdict, planned: Option<Planning>) -> Event {
+fn judged(phase: Phase, verdict: Verdict, planned: Option<PlanResult>) -> Event {
     let report = (phase != Phase::Plan).then(kept);
     Event::Judged {
         phase,
@@ -110,23 +110,23 @@ fn judged(phase: Phase, verdict: Verdict, planned: Option<Planning>) -> Event {
     }
 }
 
-fn refused(code: Code, standing: Option<Standing>) -> Verdict {
+fn refused(code: Code, standing: Option<TestProgress>) -> Verdict {
     Verdict { standing, ..Verdict::refused(vec![Reason::plain(code)]) }
 }
 
-fn standing(kept: usize, reached: usize) -> Option<Standing> {
-    Some(Standing { kept, reached })
+fn standing(kept: usize, reached: usize) -> Option<TestProgress> {
+    Some(TestProgress { kept, reached })
 }
 
 /// A plan with this next test, or with nothing left.
-fn planning(next: Option<&str>) -> Planning {
+fn planning(next: Option<&str>) -> PlanResult {
     let test = |description: &str| TestCase {
         description: description.to_owned(),
         test_file: "tests/roman.rs".to_owned(),
         impl_file: "src/lib.rs".to_owned(),
     };
     let pending = next.into_iter().map(str::to_owned).collect();
-    Planning { next: next.map(test), completed: Vec::new(), pending, removed: Vec::new() }
+    PlanResult { next: next.map(test), completed: Vec::new(), pending, removed: Vec::new() }
 }
 
 fn accepted(phase: Phase) -> Event {

@@ -2,7 +2,7 @@
 
 use super::recovery::{restored, told};
 use super::{Acceptance, Attempt, Refactoring, Reverting, Situation, Stage, State, Waypoint};
-use crate::agent::{Failure, Trouble, Turn};
+use crate::agent::{AttemptFailure, Failure, Turn};
 use crate::event::{Event, Mark};
 use crate::handoff::Handoff;
 use crate::phase::{Phase, Role};
@@ -48,8 +48,10 @@ impl State {
                         if *human || *failure == Failure::Budget {
                             attempt.withheld.clone_from(withheld);
                         }
-                        let trouble =
-                            Trouble { kind: failure.as_str().to_owned(), message: message.clone() };
+                        let trouble = AttemptFailure {
+                            kind: failure.as_str().to_owned(),
+                            message: message.clone(),
+                        };
                         attempt.trouble = Some(trouble.clone());
                         return Some(match human {
                             true => self.person_stopped(phase, attempt, *failure, trouble, tree),
@@ -254,7 +256,7 @@ impl State {
         &mut self,
         phase: Phase,
         mut attempt: Attempt,
-        trouble: Trouble,
+        trouble: AttemptFailure,
         stage: Reverting,
         event: &Event,
     ) -> Option<Situation> {

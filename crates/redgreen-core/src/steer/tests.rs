@@ -13,10 +13,10 @@ fn messages_are_bounded_and_sanitized() {
         ("  use a dataclass\n", Ok("use a dataclass")),
         ("two\nlines", Ok("two\nlines")),
         ("a\u{1b}[2Jb", Ok("a␛[2Jb")),
-        (" \n", Err(Unusable::Empty)),
+        (" \n", Err(MessageError::Empty)),
         (
             long.as_str(),
-            Err(Unusable::TooLong { bytes: MESSAGE_BYTES_MAX + 1, most: MESSAGE_BYTES_MAX }),
+            Err(MessageError::TooLong { bytes: MESSAGE_BYTES_MAX + 1, most: MESSAGE_BYTES_MAX }),
         ),
     ] {
         assert_eq!(words(said), heard.map(str::to_owned), "{said:?}");
@@ -38,7 +38,7 @@ fn messages_round_trip_and_garbage_is_rejected() {
         r#"{"version":2,"kind":"say","text":"x"}"#,
         r#"{"version":1,"kind":"run"}"#,
     ] {
-        assert_eq!(Message::parse(rubbish.as_bytes()), Err(Unusable::Unreadable), "{rubbish}");
+        assert_eq!(Message::parse(rubbish.as_bytes()), Err(MessageError::Unreadable), "{rubbish}");
     }
 }
 
@@ -46,7 +46,7 @@ fn messages_round_trip_and_garbage_is_rejected() {
 #[track_caller]
 fn check(edited: &str, wanted: Result<(&str, &[&str]), &str>) {
     let (completed, pending) = (strings(&["done"]), strings(&["open", "added"]));
-    let known = Known { completed: &completed, pending: &pending };
+    let known = EngineItems { completed: &completed, pending: &pending };
     let found = plan(edited, &strings(&["open"]), known);
     match wanted {
         Ok((text, pending)) => {
@@ -88,13 +88,13 @@ fn an_edited_plan_keeps_completed_and_new_items() {
 
 #[test]
 fn rejects_a_plan_without_items() {
-    assert_eq!(plan("no boxes\n", &[], Known::default()), Err(Unusable::NoItems));
+    assert_eq!(plan("no boxes\n", &[], EngineItems::default()), Err(MessageError::NoItems));
 }
 
 #[test]
 fn adds_an_item_to_a_list_or_creates_one() {
     let (completed, pending) = (strings(&["done"]), Vec::new());
-    let known = Known { completed: &completed, pending: &pending };
+    let known = EngineItems { completed: &completed, pending: &pending };
     for (list, wanted) in [
         (Some("# List\n- [x] done"), "# List\n- [x] done\n- [ ] one more case\n"),
         (None, "- [x] done\n- [ ] one more case\n"),

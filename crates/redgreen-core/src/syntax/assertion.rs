@@ -8,7 +8,7 @@ use super::tree::{Node, Tree};
 
 /// What an assertion says about its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Means {
+pub(super) enum Meaning {
     /// The first two arguments are equal.
     Equal,
     Differs,
@@ -92,33 +92,33 @@ fn name<'t>(call: &Call<'t>) -> Option<Node<'t>> {
         .last()
 }
 
-fn claim<'t>(call: &Call<'t>, means: Means) -> Claim<'t> {
+fn claim<'t>(call: &Call<'t>, means: Meaning) -> Claim<'t> {
     let parts = call.parts();
     let mut parts = parts
         .into_iter()
         .filter(|part| part.single().is_none_or(|node| node.kind() != "keyword_argument"));
     match means {
-        Means::Equal | Means::Differs => match (parts.next(), parts.next(), parts.next()) {
+        Meaning::Equal | Meaning::Differs => match (parts.next(), parts.next(), parts.next()) {
             // testify takes the test as the first argument.
             (Some(first), Some(left), Some(right)) if is_handle(&first) => {
-                Claim::Equal { left, right, negated: means == Means::Differs }
+                Claim::Equal { left, right, negated: means == Meaning::Differs }
             }
             (Some(left), Some(right), _) => {
-                Claim::Equal { left, right, negated: means == Means::Differs }
+                Claim::Equal { left, right, negated: means == Meaning::Differs }
             }
             (None | Some(_), ..) => Claim::Other,
         },
-        Means::Truth | Means::Falsity => {
+        Meaning::Truth | Meaning::Falsity => {
             let condition = parts.find(|part| !is_handle(part));
-            condition.map_or(Claim::Other, |condition| truth(condition, means == Means::Falsity))
+            condition.map_or(Claim::Other, |condition| truth(condition, means == Meaning::Falsity))
         }
-        Means::Matcher => match (subject(call), parts.next()) {
+        Meaning::Matcher => match (subject(call), parts.next()) {
             (Some(left), Some(right)) => Claim::Equal { left, right, negated: false },
             (None | Some(_), _) => Claim::Other,
         },
-        Means::Throws => Claim::Throws,
-        Means::Fail => guarded(call).unwrap_or(Claim::Fail),
-        Means::Other => Claim::Other,
+        Meaning::Throws => Claim::Throws,
+        Meaning::Fail => guarded(call).unwrap_or(Claim::Fail),
+        Meaning::Other => Claim::Other,
     }
 }
 

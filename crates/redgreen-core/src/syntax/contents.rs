@@ -9,13 +9,13 @@ use std::ops::Range;
 
 use super::assertion::{Assertion, Claim, assertions};
 use super::call::Part;
-use super::item::{Found, Item, declared, found, simple, within};
+use super::item::{Item, ItemNodes, declared, found, simple, within};
 use super::language::{Class, ItemKind, Language, row};
 use super::literal::{class, inside};
 use super::overlay::apply;
 use super::perturb::{Letters, is_membership, other, other_in_last_digit};
-use super::sight;
 use super::tree::{Node, Tree};
+use super::visibility;
 
 /// The maximum number of steps from a name to its value.
 const STEPS_MAX: usize = 4;
@@ -24,7 +24,7 @@ const LITERALS_MAX: usize = 40;
 
 /// An equality with recorded sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Looked {
+pub struct RecordedEquality {
     /// The test that contains it.
     pub item: String,
     pub line: u32,
@@ -52,7 +52,7 @@ pub enum Content {
 
 /// How to record a side.
 #[derive(Clone, Copy)]
-pub struct Wrap<'a> {
+pub struct RecordingCode<'a> {
     /// Inserted at the beginning of each test.
     pub begin: &'a str,
     /// Takes the index of the equality, the index of the side, and the text of the side.
@@ -67,15 +67,16 @@ pub fn looked_at(
     source: &str,
     tests: &[&Item],
     first: usize,
-    wrap: Wrap<'_>,
-) -> Option<(String, Vec<Looked>)> {
+    wrap: RecordingCode<'_>,
+) -> Option<(String, Vec<RecordedEquality>)> {
     let tree = Tree::parse(language, source).filter(|tree| !tree.is_broken())?;
     let (found, assertions) = (found(&tree, path), assertions(&tree));
     let own: Vec<String> =
         declared(&tree, path).iter().map(|one| simple(&one.item.name).to_owned()).collect();
-    let (mut edits, mut all): (Vec<(Range<usize>, String)>, Vec<Looked>) = (Vec::new(), Vec::new());
+    let (mut edits, mut all): (Vec<(Range<usize>, String)>, Vec<RecordedEquality>) =
+        (Vec::new(), Vec::new());
     for item in tests.iter().filter(|item| item.kind != ItemKind::DocTest) {
-        let same = |one: &&Found<'_>| one.item.span == item.span && one.item.name == item.name;
+        let same = |one: &&ItemNodes<'_>| one.item.span == item.span && one.item.name == item.name;
         let Some(test) = found.iter().find(same) else { continue };
         let before = all.len();
         for assertion in within(&assertions, test.body, |assertion| assertion.node) {
@@ -96,7 +97,7 @@ pub fn looked_at(
                     .enumerate()
                     .map(|(at, side)| (side.span(), (wrap.side)(number, at, side.text()))),
             );
-            all.push(Looked {
+            all.push(RecordedEquality {
                 item: item.name.clone(),
                 line: assertion.node.line(),
                 expected,
@@ -119,7 +120,7 @@ pub fn looked_at(
 /// Both sides, which of them the test built, and its literals.
 fn compared<'a, 't>(
     assertion: &'a Assertion<'t>,
-    test: &Found<'t>,
+    test: &ItemNodes<'t>,
     own: &[String],
 ) -> Option<([&'a Part<'t>; 2], usize, Vec<Literal>)> {
     let Claim::Equal { left, right, negated: false } = &assertion.claim else { return None };
@@ -142,7 +143,7 @@ fn compared<'a, 't>(
     let side = sides.get(expected)?;
     let named = side.single().filter(|node| node.is_leaf() && class(*node).is_none());
     let given: Vec<Node<'t>> =
-        named.map(|node| sight::values(node, node.text())).unwrap_or_default();
+        named.map(|node| visibility::values(node, node.text())).unwrap_or_default();
     let nodes: Vec<Node<'t>> = match (named, given.is_empty()) {
         (None, _) => side.subtree().collect(),
         (Some(_), false) => given.iter().flat_map(|node| node.subtree()).collect(),
@@ -210,7 +211,8 @@ fn is_built(part: &Part<'_>, own: &[String], steps: usize) -> bool {
         if after == "(" && !is_member && own.iter().any(|name| name == text) {
             return true;
         }
-        let values = if is_member || steps == 0 { Vec::new() } else { sight::values(*node, text) };
+        let values =
+            if is_member || steps == 0 { Vec::new() } else { visibility::values(*node, text) };
         !values.is_empty() && values.iter().all(|value| is_built(&Part::of(*value), own, steps - 1))
     })
 }

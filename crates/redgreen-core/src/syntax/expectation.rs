@@ -3,12 +3,12 @@
 
 use super::call::{Part, call, parts};
 use super::glob;
-use super::item::Found;
+use super::item::ItemNodes;
 use super::language::row;
 use super::literal::is_pure;
 use super::parameter::{each, listed, resolve, rows};
-use super::sight;
 use super::tree::Node;
+use super::visibility;
 
 const LOOPS: &[(&str, &str, &str)] = &[
     ("for_statement", "left", "right"),
@@ -31,7 +31,7 @@ enum Column {
 }
 
 /// The literals of the expected side of an assertion. Empty if they are unknown.
-pub(super) fn written<'t>(test: &Found<'t>, expected: &Part<'t>) -> Vec<Part<'t>> {
+pub(super) fn written<'t>(test: &ItemNodes<'t>, expected: &Part<'t>) -> Vec<Part<'t>> {
     if is_pure(expected) {
         return vec![expected.clone()];
     }
@@ -56,7 +56,7 @@ pub(super) fn written<'t>(test: &Found<'t>, expected: &Part<'t>) -> Vec<Part<'t>
 /// The table that a name refers to.
 fn table(name: Node<'_>) -> Option<Node<'_>> {
     let is_name = name.is(row(name.tree().language).identifiers);
-    let values = if is_name { sight::values(name, name.text()) } else { Vec::new() };
+    let values = if is_name { visibility::values(name, name.text()) } else { Vec::new() };
     values.into_iter().find_map(|value| value.subtree().take(4).find(|node| node.is(TABLES)))
 }
 
@@ -73,7 +73,7 @@ fn listed_table(list: Node<'_>) -> Option<Node<'_>> {
 
 /// `decode(encode(text)) == text`: the input of the code is not an expectation, and may be
 /// anything.
-fn goes_through(test: &Found<'_>, name: &str, key: Option<&str>) -> bool {
+fn goes_through(test: &ItemNodes<'_>, name: &str, key: Option<&str>) -> bool {
     const DEFINES: [&str; 6] = ["left", "pattern", "name", "parameters", "parameter", "alias"];
     let language = row(test.node.tree().language);
     let is_used = |leaf: &Node<'_>| match key {
@@ -134,7 +134,7 @@ fn named<'t>(expected: &Part<'t>) -> Option<(&'t str, Option<&'t str>)> {
 }
 
 /// `@pytest.mark.parametrize("n, want", [...])`, `#[case(4, "IV")]`, `@CsvSource`.
-fn decorated<'t>(test: &Found<'t>, name: &str) -> Vec<Part<'t>> {
+fn decorated<'t>(test: &ItemNodes<'t>, name: &str) -> Vec<Part<'t>> {
     let row = row(test.node.tree().language);
     let mut values = Vec::new();
     for decoration in &test.decorations {
@@ -182,7 +182,7 @@ fn parameter_names(function: Node<'_>) -> Vec<String> {
 }
 
 /// `test.each([[4, "IV"]])("…", (n, want) => …)`.
-fn from_each<'t>(test: &Found<'t>, name: &str, key: Option<&str>) -> Vec<Part<'t>> {
+fn from_each<'t>(test: &ItemNodes<'t>, name: &str, key: Option<&str>) -> Vec<Part<'t>> {
     let Some(table) = each(test.node) else { return Vec::new() };
     let closure = test.body.ancestors().next();
     let Some(column) = closure.and_then(|closure| closure_column(closure, name, key)) else {
@@ -229,7 +229,7 @@ fn pattern_column(pattern: Node<'_>, name: &str, key: Option<&str>) -> Option<Co
 }
 
 /// `for n, want in [(4, "IV")]`, `rows.forEach(([n, want]) => …)`.
-fn from_loop<'t>(test: &Found<'t>, name: &str, key: Option<&str>) -> Vec<Part<'t>> {
+fn from_loop<'t>(test: &ItemNodes<'t>, name: &str, key: Option<&str>) -> Vec<Part<'t>> {
     // A loop may also be around the tests that it creates.
     for node in test.body.subtree().chain(test.node.ancestors()) {
         let closure = node.is(row(node.tree().language).closures);
@@ -294,7 +294,7 @@ fn struct_fields(list: Node<'_>) -> Vec<String> {
 /// computed.
 fn assigned<'t>(expected: &Part<'t>, name: &str) -> Vec<Part<'t>> {
     let Some(from) = expected.0.first() else { return Vec::new() };
-    let values: Vec<Part<'t>> = sight::values(*from, name).into_iter().map(unlisted).collect();
+    let values: Vec<Part<'t>> = visibility::values(*from, name).into_iter().map(unlisted).collect();
     let before = values.iter().rfind(|value| value.span().end <= from.span().start);
     if before.or(values.first()).is_some_and(is_pure) { values } else { Vec::new() }
 }

@@ -1,7 +1,7 @@
 //! Go, with the testing package, testify and go-cmp.
 
 use super::Marker::Skip;
-use super::assertion::Means::{Differs, Equal, Fail, Falsity, Other, Throws, Truth};
+use super::assertion::Meaning::{Differs, Equal, Fail, Falsity, Other, Throws, Truth};
 use super::language::{CallKind, Class, Decorations, ItemKind, Place, Row};
 
 pub(super) const ROW: Row = Row {

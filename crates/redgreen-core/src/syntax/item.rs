@@ -50,7 +50,7 @@ pub enum Marker {
 }
 
 /// An item with its nodes.
-pub(super) struct Found<'t> {
+pub(super) struct ItemNodes<'t> {
     pub(super) node: Node<'t>,
     /// Includes decorators.
     pub(super) whole: Vec<Node<'t>>,
@@ -74,11 +74,11 @@ const EXAMPLE: &str = "(doc)";
 const KNOWN_MAX: usize = 200;
 
 thread_local! {
-    static KNOWN: RefCell<VecDeque<Known>> = const { RefCell::new(VecDeque::new()) };
+    static KNOWN: RefCell<VecDeque<CachedItems>> = const { RefCell::new(VecDeque::new()) };
 }
 
 /// The items of a source, cached.
-struct Known {
+struct CachedItems {
     language: Language,
     path: String,
     source: String,
@@ -90,14 +90,15 @@ struct Known {
 /// The rules ask for the same few files again and again, so the last ones are cached.
 pub fn items(language: Language, path: &str, source: &str) -> Vec<Item> {
     KNOWN.with_borrow_mut(|known| {
-        let is_same =
-            |one: &Known| one.language == language && one.path == path && one.source == source;
+        let is_same = |one: &CachedItems| {
+            one.language == language && one.path == path && one.source == source
+        };
         if let Some(at) = known.iter().position(is_same) {
             let one = known.remove(at);
             known.extend(one);
         } else {
             let items = read_items(language, path, source);
-            known.push_back(Known {
+            known.push_back(CachedItems {
                 language,
                 path: path.to_owned(),
                 source: source.to_owned(),
@@ -120,7 +121,7 @@ fn read_items(language: Language, path: &str, source: &str) -> Vec<Item> {
     items
 }
 
-pub(super) fn found<'t>(tree: &'t Tree<'_>, path: &str) -> Vec<Found<'t>> {
+pub(super) fn found<'t>(tree: &'t Tree<'_>, path: &str) -> Vec<ItemNodes<'t>> {
     let mut found = declared(tree, path);
     let assertions = assertions(tree);
     let calls: Vec<Call<'t>> = calls(tree.root()).collect();
@@ -139,10 +140,10 @@ pub(super) fn declares_test(call: &Call<'_>) -> bool {
     call.node.tree().language.is_script() && script_words(call).is_some()
 }
 
-pub(super) fn declared<'t>(tree: &'t Tree<'_>, path: &str) -> Vec<Found<'t>> {
+pub(super) fn declared<'t>(tree: &'t Tree<'_>, path: &str) -> Vec<ItemNodes<'t>> {
     let row = row(tree.language);
     let test_file = glob::any(row.test_files, path);
-    let mut found: Vec<Found<'t>> = Vec::new();
+    let mut found: Vec<ItemNodes<'t>> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
     for node in tree.nodes() {
         while let Some(last) = open.last().and_then(|at| found.get(*at)) {
@@ -178,7 +179,7 @@ fn draft<'t>(
     kind: ItemKind,
     name: String,
     decorations: Vec<Decoration<'t>>,
-) -> Found<'t> {
+) -> ItemNodes<'t> {
     let first = decorations
         .first()
         .map_or(node, |first| if first.node.at() < node.at() { first.node } else { node });
@@ -209,10 +210,10 @@ fn draft<'t>(
         markers: Vec::new(),
         parameters: None,
     };
-    Found { node, whole, body, decorations, words: Vec::new(), item }
+    ItemNodes { node, whole, body, decorations, words: Vec::new(), item }
 }
 
-fn plain(node: Node<'_>) -> Option<Found<'_>> {
+fn plain(node: Node<'_>) -> Option<ItemNodes<'_>> {
     let row = row(node.tree().language);
     let (_, kind, field) = row.items.iter().find(|(kind, ..)| *kind == node.kind())?;
     let mut body = node.child("body").unwrap_or(node);
@@ -261,7 +262,7 @@ fn decoration(node: Node<'_>) -> Decoration<'_> {
 }
 
 /// `it("adds", () => …)` and its relatives.
-fn script_case(node: Node<'_>) -> Option<Found<'_>> {
+fn script_case(node: Node<'_>) -> Option<ItemNodes<'_>> {
     let call = call(node).filter(|call| {
         call.node.tree().language.is_script() && call.node.kind() == "call_expression"
     })?;
@@ -326,7 +327,7 @@ fn script_words(call: &Call<'_>) -> Option<(ItemKind, Vec<String>)> {
 
 /// Functions inside a macro, which is made of tokens:
 /// `proptest! { #[test] fn holds(n in 0..9) { … } }`.
-fn in_macro(node: Node<'_>) -> Option<Found<'_>> {
+fn in_macro(node: Node<'_>) -> Option<ItemNodes<'_>> {
     if node.kind() != "identifier" || node.tree().language != Language::Rust {
         return None;
     }
@@ -353,7 +354,7 @@ fn in_macro(node: Node<'_>) -> Option<Found<'_>> {
     Some(found)
 }
 
-fn is_test(one: &Found<'_>, outer: Option<&Found<'_>>, row: &Row, test_file: bool) -> bool {
+fn is_test(one: &ItemNodes<'_>, outer: Option<&ItemNodes<'_>>, row: &Row, test_file: bool) -> bool {
     let simple = one.item.name.rsplit('.').next().unwrap_or_default();
     match one.item.kind {
         ItemKind::Case | ItemKind::DocTest => true,
@@ -376,14 +377,14 @@ fn is_test(one: &Found<'_>, outer: Option<&Found<'_>>, row: &Row, test_file: boo
     }
 }
 
-fn is_test_class(class: &Found<'_>, row: &Row) -> bool {
+fn is_test_class(class: &ItemNodes<'_>, row: &Row) -> bool {
     let bases = class.node.child("superclasses").into_iter().flat_map(Node::named_children);
     glob::any(row.test_classes, &class.item.name)
         || bases.into_iter().any(|base| glob::any(row.test_classes, base.text()))
 }
 
 /// Go runs `TestX(t *testing.T)`, but not `TestX()` or `Testing`.
-fn has_test_signature(one: &Found<'_>) -> bool {
+fn has_test_signature(one: &ItemNodes<'_>) -> bool {
     if one.node.tree().language != Language::Go {
         return true;
     }
@@ -398,7 +399,7 @@ fn has_test_signature(one: &Found<'_>) -> bool {
             || one.node.child("receiver").is_some())
 }
 
-fn is_test_scope(one: &Found<'_>, row: &Row) -> bool {
+fn is_test_scope(one: &ItemNodes<'_>, row: &Row) -> bool {
     let marked =
         one.decorations.iter().any(|decoration| glob::any(row.test_scopes, &decoration.text));
     let guarded = one.node.tree().language.is_script()
@@ -412,7 +413,7 @@ pub(super) fn is_test_guard(branch: Node<'_>, row: &Row) -> bool {
     row.test_scopes.iter().any(|scope| condition.contains(scope))
 }
 
-fn markers(one: &Found<'_>, row: &Row) -> Vec<Marker> {
+fn markers(one: &ItemNodes<'_>, row: &Row) -> Vec<Marker> {
     let mut markers = Vec::new();
     for (place, pattern, marker) in row.markers {
         let here = match place {
@@ -435,7 +436,7 @@ fn markers(one: &Found<'_>, row: &Row) -> Vec<Marker> {
 
 /// The assertions of each item, identical ones counted once. A call of a helper in the same file
 /// counts as the assertions of the helper.
-fn count(found: &mut [Found<'_>], assertions: &[Assertion<'_>], calls: &[Call<'_>]) {
+fn count(found: &mut [ItemNodes<'_>], assertions: &[Assertion<'_>], calls: &[Call<'_>]) {
     const ROUNDS_MAX: usize = 4;
     for one in found.iter_mut() {
         let inside = within(assertions, one.body, |assertion| assertion.node);

@@ -1,7 +1,7 @@
 //! Java, with JUnit 4 and 5, AssertJ and Hamcrest.
 
 use super::Marker::Skip;
-use super::assertion::Means::{Differs, Equal, Fail, Falsity, Matcher, Other, Throws, Truth};
+use super::assertion::Meaning::{Differs, Equal, Fail, Falsity, Matcher, Other, Throws, Truth};
 use super::language::{CallKind, Class, Decorations, ItemKind, Place, Row};
 
 pub(super) const ROW: Row = Row {

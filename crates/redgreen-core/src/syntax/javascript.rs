@@ -1,7 +1,7 @@
 //! JavaScript and TypeScript, with node:test, vitest, jest, mocha and chai.
 
 use super::Marker::{Only, Skip, Todo, Xfail};
-use super::assertion::Means::{Differs, Equal, Fail, Falsity, Matcher, Other, Throws, Truth};
+use super::assertion::Meaning::{Differs, Equal, Fail, Falsity, Matcher, Other, Throws, Truth};
 use super::language::{CallKind, Class, Decorations, ItemKind, Place, Row};
 
 /// The calls that declare tests and suites, and the words that may follow them after a dot.

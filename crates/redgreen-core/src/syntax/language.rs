@@ -1,7 +1,7 @@
 //! The languages, and the row that describes one: names of its nodes, and the meaning of other
 //! names.
 
-use super::assertion::Means;
+use super::assertion::Meaning;
 use super::{Marker, go, java, javascript, python, rust};
 
 /// A language with a syntax tree. Everything else is handled by file.
@@ -94,7 +94,7 @@ pub(super) struct Row {
     pub(super) parameter_rows: &'static [&'static str],
     pub(super) assert_statement: &'static str,
     /// The first matching row counts.
-    pub(super) asserts: &'static [(&'static str, Means, &'static str)],
+    pub(super) asserts: &'static [(&'static str, Meaning, &'static str)],
     /// Statements that end a test without an assertion: `raise`, `throw`.
     pub(super) raises: &'static [&'static str],
     pub(super) blocks: &'static [&'static str],

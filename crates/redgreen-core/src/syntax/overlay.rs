@@ -16,11 +16,11 @@ struct Block {
     /// name.
     nth: usize,
     span: Range<usize>,
-    place: At,
+    place: Position,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum At {
+enum Position {
     /// Independent, so it can be restored at the end of the file.
     File,
     /// Inside another item.
@@ -46,7 +46,7 @@ pub fn overlay_tests(
     if kept.is_empty() {
         None
     } else {
-        lay(&kept, frozen, &new, &blocks(&new, path), path, Homeless::Refuse)
+        lay(&kept, frozen, &new, &blocks(&new, path), path, UnplacedBlock::Refuse)
     }
 }
 
@@ -59,10 +59,10 @@ pub fn overlay_examples(
     candidate: &str,
 ) -> Option<String> {
     let (old, new) = (Tree::parse(language, frozen)?, Tree::parse(language, candidate)?);
-    let is_example = |block: &Block| block.place == At::Documentation;
+    let is_example = |block: &Block| block.place == Position::Documentation;
     let kept: Vec<Block> = blocks(&old, path).into_iter().filter(is_example).collect();
     let present: Vec<Block> = blocks(&new, path).into_iter().filter(is_example).collect();
-    lay(&kept, frozen, &new, &present, path, Homeless::Refuse)
+    lay(&kept, frozen, &new, &present, path, UnplacedBlock::Refuse)
 }
 
 /// The code of one version with the tests of another, in the same file. Tests without a place in
@@ -74,7 +74,7 @@ pub fn tests_over(language: Language, path: &str, tests: &str, code: &str) -> Op
     if kept.is_empty() && present.is_empty() {
         return None;
     }
-    lay(&kept, tests, &to, &present, path, Homeless::LeaveOut)
+    lay(&kept, tests, &to, &present, path, UnplacedBlock::LeaveOut)
 }
 
 /// The Rust modules that a file declares and that are in separate files: each by name, and as
@@ -95,7 +95,7 @@ pub fn modules(source: &str) -> Vec<(String, String)> {
 
 /// What to do with a block that has no place in the other version.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Homeless {
+enum UnplacedBlock {
     Refuse,
     LeaveOut,
 }
@@ -106,7 +106,7 @@ fn lay(
     new: &Tree<'_>,
     present: &[Block],
     path: &str,
-    homeless: Homeless,
+    homeless: UnplacedBlock,
 ) -> Option<String> {
     let mut edits: Vec<(Range<usize>, String)> = Vec::new();
     let mut tail = String::new();
@@ -114,20 +114,20 @@ fn lay(
         let replacement = kept.iter().find(|kept| kept.is(block));
         let text = replacement.and_then(|kept| frozen.get(kept.span.clone())).unwrap_or_default();
         // A new documentation example belongs to the code it documents.
-        if replacement.is_some() || block.place != At::Documentation {
+        if replacement.is_some() || block.place != Position::Documentation {
             edits.push((block.span.clone(), text.to_owned()));
         }
     }
     for block in kept.iter().filter(|block| !present.iter().any(|known| known.is(block))) {
         let text = frozen.get(block.span.clone())?;
         match (block.place, homeless) {
-            (At::File, _) => tail.push_str(&format!("\n{text}\n")),
-            (At::Item, Homeless::Refuse) => return None,
-            (At::Item, Homeless::LeaveOut) => {}
-            (At::Documentation, Homeless::Refuse) => {
+            (Position::File, _) => tail.push_str(&format!("\n{text}\n")),
+            (Position::Item, UnplacedBlock::Refuse) => return None,
+            (Position::Item, UnplacedBlock::LeaveOut) => {}
+            (Position::Documentation, UnplacedBlock::Refuse) => {
                 edits.push(documentation(new, path, block, text)?);
             }
-            (At::Documentation, Homeless::LeaveOut) => {
+            (Position::Documentation, UnplacedBlock::LeaveOut) => {
                 edits.extend(documentation(new, path, block, text));
             }
         }
@@ -186,7 +186,7 @@ fn blocks(tree: &Tree<'_>, path: &str) -> Vec<Block> {
     for node in tree.nodes() {
         let inside = blocks.last().is_some_and(|block| block.span.contains(&node.span().start));
         if !inside && let Some(span) = block(node) {
-            let place = if span_parent_is_root(node) { At::File } else { At::Item };
+            let place = if span_parent_is_root(node) { Position::File } else { Position::Item };
             let key = match name(node) {
                 Some(name) => format!("{} {name}", node.kind()),
                 None => format!("{} {}", node.kind(), first_line(node)),
@@ -202,7 +202,7 @@ fn blocks(tree: &Tree<'_>, path: &str) -> Vec<Block> {
         });
         if !covered && let Some(owner) = owner {
             let (key, span) = (format!("doc {owner}"), test.span.clone());
-            blocks.push(Block { key, nth: 0, span, place: At::Documentation });
+            blocks.push(Block { key, nth: 0, span, place: Position::Documentation });
         }
     }
     blocks.dedup_by(|one, other| one.key == other.key && one.span == other.span);

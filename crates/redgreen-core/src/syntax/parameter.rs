@@ -2,10 +2,10 @@
 
 use super::call::{Part, call, parts};
 use super::glob;
-use super::item::Found;
+use super::item::ItemNodes;
 use super::language::row;
-use super::sight;
 use super::tree::Node;
+use super::visibility;
 
 const LISTS: &[&str] = &[
     "list",
@@ -17,7 +17,7 @@ const LISTS: &[&str] = &[
     "composite_literal",
 ];
 
-pub(super) fn count(found: &Found<'_>) -> Option<usize> {
+pub(super) fn count(found: &ItemNodes<'_>) -> Option<usize> {
     let row = row(found.node.tree().language);
     let rows =
         found.decorations.iter().filter(|one| glob::any(row.parameter_rows, &one.name)).count();
@@ -36,7 +36,7 @@ pub(super) fn count(found: &Found<'_>) -> Option<usize> {
 }
 
 /// The data tables of a test.
-pub(super) fn tables<'t>(test: &Found<'t>) -> Vec<Node<'t>> {
+pub(super) fn tables<'t>(test: &ItemNodes<'t>) -> Vec<Node<'t>> {
     let row = row(test.node.tree().language);
     let lists = test.decorations.iter().filter(|one| glob::any(row.parameter_lists, &one.name));
     lists.filter_map(|one| listed(one.node)).chain(each(test.node)).collect()
@@ -71,7 +71,7 @@ pub(super) fn resolve(node: Node<'_>) -> Option<Node<'_>> {
     }
     let name =
         unwrapped.is(row(unwrapped.tree().language).identifiers).then(|| unwrapped.text())?;
-    sight::values(unwrapped, name)
+    visibility::values(unwrapped, name)
         .into_iter()
         .find_map(|value| value.subtree().take(4).find(|node| node.is(LISTS)))
 }

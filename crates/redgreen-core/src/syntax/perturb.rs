@@ -9,7 +9,7 @@ use super::assertion::{Assertion, Claim, assertions, comparison};
 use super::call::Part;
 use super::doctest::{doc_tests, masked};
 use super::expectation::written;
-use super::item::{Found, Item, found, within};
+use super::item::{Item, ItemNodes, found, within};
 use super::language::{Class, ItemKind, Language};
 use super::literal::{class, inside, is_pure, literals};
 use super::overlay::apply;
@@ -21,11 +21,11 @@ struct Edit {
     /// The range in the original source.
     span: Range<usize>,
     replacement: String,
-    how: How,
+    how: Perturbation,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum How {
+enum Perturbation {
     Literal,
     /// The negated assertion. It does not reveal code that is equal to everything.
     Negation,
@@ -52,23 +52,29 @@ pub enum Letters {
 
 /// How expected values are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct PerturbRules {
     pub pick: Pick,
     pub letters: Letters,
 }
 
 /// Whether all expectations of a test are literals, so that nothing has to be negated.
-pub fn is_written(language: Language, path: &str, source: &str, item: &Item, way: Way) -> bool {
+pub fn is_written(
+    language: Language,
+    path: &str,
+    source: &str,
+    item: &Item,
+    way: PerturbRules,
+) -> bool {
     let Some(tree) = Tree::parse(language, source) else { return false };
     let groups = Tests::of(&tree, path).groups(item, way);
-    !groups.is_empty() && groups.iter().flatten().all(|edit| edit.how == How::Literal)
+    !groups.is_empty() && groups.iter().flatten().all(|edit| edit.how == Perturbation::Literal)
 }
 
 /// The items and assertions of a file. Finding them walks through the whole file, so it is done
 /// once for all tests.
 struct Tests<'t> {
     tree: &'t Tree<'t>,
-    found: Vec<Found<'t>>,
+    found: Vec<ItemNodes<'t>>,
     assertions: Vec<Assertion<'t>>,
 }
 
@@ -78,7 +84,7 @@ impl<'t> Tests<'t> {
     }
 
     /// The edits of each assertion that can change.
-    fn groups(&self, item: &Item, way: Way) -> Vec<Vec<Edit>> {
+    fn groups(&self, item: &Item, way: PerturbRules) -> Vec<Vec<Edit>> {
         if item.kind == ItemKind::DocTest {
             return in_documentation(self.tree, item, way);
         }
@@ -87,7 +93,7 @@ impl<'t> Tests<'t> {
     }
 
     /// The item, and the assertions in its body.
-    fn inside(&self, item: &Item) -> Option<(&Found<'t>, &[Assertion<'t>])> {
+    fn inside(&self, item: &Item) -> Option<(&ItemNodes<'t>, &[Assertion<'t>])> {
         let test = self
             .found
             .iter()
@@ -112,7 +118,7 @@ pub fn impossible(
     source: &str,
     tests: &[&Item],
     extent: Extent,
-    way: Way,
+    way: PerturbRules,
 ) -> Option<(String, Vec<String>)> {
     impossible_each(language, path, source, tests, &[extent], way).pop().flatten()
 }
@@ -124,7 +130,7 @@ pub fn impossible_each(
     source: &str,
     tests: &[&Item],
     extents: &[Extent],
-    way: Way,
+    way: PerturbRules,
 ) -> Vec<Option<(String, Vec<String>)>> {
     let Some(tree) = Tree::parse(language, source) else { return vec![None; extents.len()] };
     let known = Tests::of(&tree, path);
@@ -160,11 +166,11 @@ pub fn stopped_each(
     };
     let Some(tree) = Tree::parse(language, source) else { return vec![None; count] };
     let known = Tests::of(&tree, path);
-    let way = Way { pick: Pick::Last, letters: Letters::Near };
+    let way = PerturbRules { pick: Pick::Last, letters: Letters::Near };
     let stop = |node: Node<'_>| Edit {
         span: node.span(),
         replacement: failing.to_owned(),
-        how: How::Negation,
+        how: Perturbation::Negation,
     };
     let all: Vec<(&Item, Vec<Edit>)> = tests
         .iter()
@@ -211,7 +217,7 @@ fn laid<'i>(
     (tree.is_broken() || !is_broken(&text)).then_some((text, changed))
 }
 
-fn in_documentation(tree: &Tree<'_>, item: &Item, way: Way) -> Vec<Vec<Edit>> {
+fn in_documentation(tree: &Tree<'_>, item: &Item, way: PerturbRules) -> Vec<Vec<Edit>> {
     let tests = doc_tests(tree);
     let Some(test) = tests.iter().find(|test| test.span == item.span && test.line == item.lines.0)
     else {
@@ -222,26 +228,40 @@ fn in_documentation(tree: &Tree<'_>, item: &Item, way: Way) -> Vec<Vec<Edit>> {
     let mut groups = changeable(&assertions(&inner), None, way);
     for range in &test.expected {
         let text = tree.source.get(range.clone()).unwrap_or_default();
-        let edit = |replacement| vec![Edit { span: range.clone(), replacement, how: How::Literal }];
+        let edit = |replacement| {
+            vec![Edit { span: range.clone(), replacement, how: Perturbation::Literal }]
+        };
         groups.extend(other_text(text, way.letters).map(edit));
     }
     groups
 }
 
-fn changeable<'t>(all: &[Assertion<'t>], test: Option<&Found<'t>>, way: Way) -> Vec<Vec<Edit>> {
+fn changeable<'t>(
+    all: &[Assertion<'t>],
+    test: Option<&ItemNodes<'t>>,
+    way: PerturbRules,
+) -> Vec<Vec<Edit>> {
     all.iter()
         .map(|assertion| edits_of(assertion, test, way))
         .filter(|edits| !edits.is_empty())
         .collect()
 }
 
-fn edits_of<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, way: Way) -> Vec<Edit> {
+fn edits_of<'t>(
+    assertion: &Assertion<'t>,
+    test: Option<&ItemNodes<'t>>,
+    way: PerturbRules,
+) -> Vec<Edit> {
     let edits = changed(assertion, test, way).or_else(|| negated(assertion).map(|edit| vec![edit]));
     edits.unwrap_or_default()
 }
 
 /// The changed expected value. `None` if it is computed.
-fn changed<'t>(assertion: &Assertion<'t>, test: Option<&Found<'t>>, way: Way) -> Option<Vec<Edit>> {
+fn changed<'t>(
+    assertion: &Assertion<'t>,
+    test: Option<&ItemNodes<'t>>,
+    way: PerturbRules,
+) -> Option<Vec<Edit>> {
     if let Claim::Truth { condition, negated: false } = &assertion.claim {
         return compared_inside(condition, way);
     }
@@ -276,7 +296,7 @@ pub(super) fn is_membership(assertion: &Assertion<'_>) -> bool {
 }
 
 /// `got == "IV" or got`: the literals in a compound condition that are compared.
-fn compared_inside(condition: &Part<'_>, way: Way) -> Option<Vec<Edit>> {
+fn compared_inside(condition: &Part<'_>, way: PerturbRules) -> Option<Vec<Edit>> {
     let mut edits = Vec::new();
     for node in condition.subtree() {
         let Some((left, true, right)) = comparison(&Part::of(node)) else { continue };
@@ -291,7 +311,7 @@ fn compared_inside(condition: &Part<'_>, way: Way) -> Option<Vec<Edit>> {
 }
 
 /// `"total: 7" in text`: with another text it must not hold. A single letter may appear elsewhere.
-fn looked_for(assertion: &Assertion<'_>, way: Way) -> Option<Edit> {
+fn looked_for(assertion: &Assertion<'_>, way: PerturbRules) -> Option<Edit> {
     const LETTERS_MIN: usize = 3;
     let Claim::Equal { left, right, .. } = &assertion.claim else { return None };
     let node = left.single().filter(|_| !is_pure(right))?;
@@ -301,7 +321,7 @@ fn looked_for(assertion: &Assertion<'_>, way: Way) -> Option<Edit> {
 }
 
 /// Changes one literal of the value.
-fn other_value(value: &Part<'_>, way: Way) -> Option<Edit> {
+fn other_value(value: &Part<'_>, way: PerturbRules) -> Option<Edit> {
     let literals = literals(value);
     let mut others = literals
         .iter()
@@ -311,7 +331,7 @@ fn other_value(value: &Part<'_>, way: Way) -> Option<Edit> {
         Pick::First => others.next(),
     };
     if let Some((node, replacement)) = changed {
-        return Some(Edit { span: node.span(), replacement, how: How::Literal });
+        return Some(Edit { span: node.span(), replacement, how: Perturbation::Literal });
     }
     let node = value.single().filter(|_| literals.is_empty())?;
     let scripted = node.tree().language.is_script();
@@ -322,7 +342,11 @@ fn other_value(value: &Part<'_>, way: Way) -> Option<Edit> {
         ("object", "{}") if scripted => "{ z: 0 }",
         _ => return None,
     };
-    Some(Edit { span: node.span(), replacement: replacement.to_owned(), how: How::Literal })
+    Some(Edit {
+        span: node.span(),
+        replacement: replacement.to_owned(),
+        how: Perturbation::Literal,
+    })
 }
 
 /// Another literal of the same kind.
@@ -439,7 +463,7 @@ pub(super) fn other_in_last_digit(text: &str) -> Option<String> {
 fn negated(assertion: &Assertion<'_>) -> Option<Edit> {
     let node = assertion.node;
     let edit = |span: Range<usize>, replacement: String| {
-        Some(Edit { span, replacement, how: How::Negation })
+        Some(Edit { span, replacement, how: Perturbation::Negation })
     };
     if is_constant(assertion) {
         return None;

@@ -1,7 +1,7 @@
 //! Python, with pytest and unittest.
 
 use super::Marker::{Skip, Todo, Xfail};
-use super::assertion::Means::{Differs, Equal, Fail, Falsity, Other, Throws, Truth};
+use super::assertion::Meaning::{Differs, Equal, Fail, Falsity, Other, Throws, Truth};
 use super::language::{CallKind, Class, Decorations, ItemKind, Place, Row};
 
 pub(super) const ROW: Row = Row {

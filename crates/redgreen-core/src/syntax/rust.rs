@@ -1,7 +1,7 @@
 //! Rust, with the built-in harness and common attribute macros.
 
 use super::Marker::{Skip, Xfail};
-use super::assertion::Means::{Differs, Equal, Fail, Other, Truth};
+use super::assertion::Meaning::{Differs, Equal, Fail, Other, Truth};
 use super::language::{CallKind, Class, Decorations, ItemKind, Place, Row};
 
 pub(super) const ROW: Row = Row {

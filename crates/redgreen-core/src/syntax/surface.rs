@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use super::language::{Class, Language};
 use super::literal::{class, inside};
-use super::loose::parses;
+use super::top_level::parses;
 use super::tree::{Node, Tree};
 
 /// A top-level name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Given {
+pub struct TopLevelName {
     pub name: String,
     /// Whether others may use it, by the rules or conventions of the language.
     pub public: bool,
@@ -31,7 +31,7 @@ pub enum Value {
 impl Eq for Value {}
 
 /// Every top-level function, type and constant.
-pub fn surface(language: Language, source: &str) -> Vec<Given> {
+pub fn surface(language: Language, source: &str) -> Vec<TopLevelName> {
     let Some(tree) = Tree::parse(language, source).filter(|tree| !tree.is_broken()) else {
         return Vec::new();
     };
@@ -61,7 +61,7 @@ pub fn surface(language: Language, source: &str) -> Vec<Given> {
                 Language::Java | Language::Other => false,
             };
             let value = value.and_then(written);
-            all.push(Given {
+            all.push(TopLevelName {
                 name: text.to_owned(),
                 public,
                 line: name.line(),
@@ -432,7 +432,7 @@ mod tests {
                 "+A=x b=true +f",
             ),
         ] {
-            let tell = |one: &Given| {
+            let tell = |one: &TopLevelName| {
                 let value = match &one.value {
                     Some(Value::Number(number)) => format!("={number}"),
                     Some(Value::Truth(truth)) => format!("={truth}"),

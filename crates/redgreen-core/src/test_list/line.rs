@@ -3,7 +3,7 @@
 
 /// An item as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Written<'a> {
+pub(super) struct ListLine<'a> {
     pub(super) description: &'a str,
     /// It is marked as done: `[x]`, `[✓]`, `~~struck~~`, a checked HTML box.
     pub(super) ticked: bool,
@@ -20,12 +20,12 @@ const TICK_SYMBOLS: &[char] = &['☑', '☒', '✅', '✔', '✓', '🗹', '√'
 /// Follows some of the symbols and selects their emoji form.
 const VARIATION: char = '\u{fe0f}';
 
-pub(super) fn read(line: &str) -> Option<Written<'_>> {
+pub(super) fn read(line: &str) -> Option<ListLine<'_>> {
     let text = line.trim();
     html(text).or_else(|| markdown(line, text))
 }
 
-fn markdown<'a>(line: &'a str, text: &'a str) -> Option<Written<'a>> {
+fn markdown<'a>(line: &'a str, text: &'a str) -> Option<ListLine<'a>> {
     let quoted = text.trim_start_matches(['>', ' ', '\t']);
     let (quoted, struck_line) = struck(quoted);
     let rest = bullet(quoted)?;
@@ -53,7 +53,7 @@ fn markdown<'a>(line: &'a str, text: &'a str) -> Option<Written<'a>> {
 }
 
 /// Parses `<input type="checkbox" checked> adds`, inside a list item or not.
-fn html(text: &str) -> Option<Written<'_>> {
+fn html(text: &str) -> Option<ListLine<'_>> {
     let start = text.find("<input")?;
     let (tag, after) = text.get(start..)?.split_once('>')?;
     if !tag.to_lowercase().contains("checkbox") {
@@ -64,9 +64,9 @@ fn html(text: &str) -> Option<Written<'_>> {
     item(after.get(..end)?, ticked, None)
 }
 
-fn item<'a>(description: &'a str, ticked: bool, lead: Option<&'a str>) -> Option<Written<'a>> {
+fn item<'a>(description: &'a str, ticked: bool, lead: Option<&'a str>) -> Option<ListLine<'a>> {
     let description = description.trim();
-    (!description.is_empty()).then_some(Written { description, ticked, lead })
+    (!description.is_empty()).then_some(ListLine { description, ticked, lead })
 }
 
 /// The text after `-`, `*`, `+`, `1.` or `1)`.

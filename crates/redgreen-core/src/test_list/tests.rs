@@ -27,7 +27,7 @@ fn reads_boxes_but_not_prose() {
 /// The text with the engine's ticks.
 fn ticked(text: &str, completed: &[&str]) -> String {
     let completed: Vec<String> = completed.iter().map(|&item| item.to_owned()).collect();
-    own(Some(text), Known { completed: &completed, pending: &[] }).text
+    own(Some(text), EngineItems { completed: &completed, pending: &[] }).text
 }
 
 #[test]
@@ -76,7 +76,7 @@ const CLAIMS: &[&str] = &[
 fn reverts_a_tick_in_any_syntax_without_an_accepted_cycle() {
     for claim in CLAIMS {
         let text = format!("# List\n\n{claim}\n- [ ] other\n");
-        let owned = own(Some(&text), Known::default());
+        let owned = own(Some(&text), EngineItems::default());
         assert_eq!(
             TestList::parse(&owned.text).pending(),
             ["adds", "other"],
@@ -84,9 +84,9 @@ fn reverts_a_tick_in_any_syntax_without_an_accepted_cycle() {
             owned.text
         );
         assert_eq!(TestList::parse(&owned.text).completed(), [] as [&str; 0], "{claim}");
-        assert_eq!(owned.undone, [Undone::Ticked("adds".to_owned())], "{claim}");
+        assert_eq!(owned.undone, [Correction::Ticked("adds".to_owned())], "{claim}");
         let done = [String::from("adds")];
-        let owned = own(Some(&text), Known { completed: &done, pending: &[] });
+        let owned = own(Some(&text), EngineItems { completed: &done, pending: &[] });
         assert_eq!(TestList::parse(&owned.text).completed(), ["adds"], "{claim}: {}", owned.text);
         assert_eq!((owned.text.matches("[x]").count(), owned.undone.len()), (1, 0), "{claim}");
     }
@@ -104,7 +104,7 @@ fn keeps_lines_that_only_look_like_boxes() {
         "x",
         "[x] adds",
     ] {
-        let owned = own(Some(line), Known::default());
+        let owned = own(Some(line), EngineItems::default());
         assert_eq!((owned.text.as_str(), owned.undone.len()), (line, 0));
     }
 }
@@ -113,7 +113,7 @@ fn keeps_lines_that_only_look_like_boxes() {
 fn a_completed_item_cannot_be_removed() {
     let done = ["adds".to_owned()];
     let pending = ["subtracts".to_owned()];
-    let known = Known { completed: &done, pending: &pending };
+    let known = EngineItems { completed: &done, pending: &pending };
     for (text, expected) in [
         (Some("# List\n\n- [ ] subtracts\n"), "# List\n\n- [x] adds\n- [ ] subtracts\n"),
         (Some("- [ ] adds\n- [ ] subtracts\n"), "- [x] adds\n- [ ] subtracts\n"),
@@ -134,13 +134,13 @@ fn a_completed_item_cannot_be_removed() {
         );
         assert_eq!(TestList::parse(&owned.text).completed(), ["adds"], "{text:?}");
     }
-    assert_eq!(own(None, Known::default()), Owned::default());
+    assert_eq!(own(None, EngineItems::default()), CorrectedList::default());
 }
 
 #[test]
 fn records_open_items_that_a_planner_drops_or_rewords() {
     let pending = ["a".to_owned(), "b".to_owned(), "b".to_owned(), "c".to_owned()];
-    let known = Known { completed: &[], pending: &pending };
+    let known = EngineItems { completed: &[], pending: &pending };
     let planned = judge(&answer("a"), Some("- [ ] A.\n- [ ] b\n- [ ] c and d\n"), known, &[]);
     assert_eq!(planned.removed, ["b", "c"]);
     assert_eq!(planned.pending, ["A.", "b", "c and d"]);
@@ -149,7 +149,7 @@ fn records_open_items_that_a_planner_drops_or_rewords() {
 #[test]
 fn understands_all_answer_formats_of_a_planner() {
     let completed = done();
-    let known = Known { completed: &completed, pending: &[] };
+    let known = EngineItems { completed: &completed, pending: &[] };
     for (said, expected) in [
         (answer("4 is IV"), "4 is IV"),
         (answer("9 is IX"), "`9` is **IX**"),
@@ -167,7 +167,7 @@ fn understands_all_answer_formats_of_a_planner() {
 #[test]
 fn refuses_an_unusable_plan_with_its_code() {
     let completed = done();
-    let accepted = Known { completed: &completed, pending: &[] };
+    let accepted = EngineItems { completed: &completed, pending: &[] };
     let all_ticked = LIST.replace("[ ]", "[x]");
     let strays = ["src/roman.py".to_owned()];
     for (said, text, strays, code) in [
@@ -186,7 +186,7 @@ fn refuses_an_unusable_plan_with_its_code() {
         (&answer("4 is IV"), Some(LIST), &strays, "plan.touches_code"),
         (r#"{"currentTest": null}"#, Some(&all_ticked), &strays, "plan.touches_code"),
     ] {
-        let known = if code == "plan.no_list" { Known::default() } else { accepted };
+        let known = if code == "plan.no_list" { EngineItems::default() } else { accepted };
         let planned = judge(said, text, known, strays);
         assert_eq!(planned.verdict.decision, Decision::Refused, "{said} {text:?}");
         assert_eq!(planned.verdict.first().unwrap().code.as_str(), code, "{said} {text:?}");
@@ -201,7 +201,7 @@ fn finishes_only_with_an_accepted_cycle_for_every_box() {
     let text = LIST.replace("[ ]", "[x]");
     for (count, code) in [(4, "plan.finished"), (3, "plan.unfinished"), (0, "plan.unfinished")] {
         let planned =
-            judge(null, Some(&text), Known { completed: &all[..count], pending: &[] }, &[]);
+            judge(null, Some(&text), EngineItems { completed: &all[..count], pending: &[] }, &[]);
         assert_eq!(planned.verdict.first().unwrap().code.as_str(), code, "{count} accepted");
         assert_eq!((planned.next, planned.pending.len()), (None, 4 - count));
     }
@@ -213,7 +213,7 @@ fn odd_input_matches_nothing_and_does_not_panic() {
         ["[ ]", "- [ ]", "-", "1", "1.", "- [ ] \u{200b}", "- [x", "é [ ] x", "\u{0}\n- [ ] \u{0}"]
     {
         TestList::parse(text);
-        own(Some(text), Known { completed: &["x".to_owned()], pending: &[] });
-        judge(text, Some(text), Known::default(), &[]);
+        own(Some(text), EngineItems { completed: &["x".to_owned()], pending: &[] });
+        judge(text, Some(text), EngineItems::default(), &[]);
     }
 }

@@ -144,7 +144,7 @@ fn withheld_tests_must_pass_in_green() {
 #[test]
 fn reports_one_example_and_keeps_the_work() {
     let mut accepted = Verdict::accepted(Reason::plain(Code::GreenPasses));
-    accepted.standing = Some(crate::verdict::Standing { kept: 3, reached: 1 });
+    accepted.standing = Some(crate::verdict::TestProgress { kept: 3, reached: 1 });
     let mut with = report(Outcome::Failed, &[("b", Status::Failed), ("c", Status::Failed)]);
     (with.tests[0].file, with.tests[0].line) = (Some(PATH.to_owned()), Some(2));
     let text = "def test_b():\n    assert f(9) == 'IX'\n".to_owned();

@@ -37,7 +37,7 @@ pub struct RequestHead<'a> {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Admitted {
+pub enum Admission {
     Known,
     /// It came with the token, and gets this cookie.
     WithToken(String),
@@ -55,7 +55,7 @@ pub enum Refusal {
 }
 
 impl Guard {
-    pub fn admit(&self, asked: &RequestHead<'_>) -> Result<Admitted, Refusal> {
+    pub fn admit(&self, asked: &RequestHead<'_>) -> Result<Admission, Refusal> {
         if !asked.host.is_some_and(|host| self.is_own_host(host)) {
             return Err(Refusal::OtherHost);
         }
@@ -64,7 +64,7 @@ impl Guard {
         }
         if let Some(token) = asked.token {
             return match is_same(token, &self.token) && !asked.acts {
-                true => Ok(Admitted::WithToken(self.cookie())),
+                true => Ok(Admission::WithToken(self.cookie())),
                 false => Err(Refusal::WrongToken),
             };
         }
@@ -74,7 +74,7 @@ impl Guard {
             None => Err(Refusal::NoToken),
             Some(value) if !is_same(value, &self.token) => Err(Refusal::WrongToken),
             Some(_) if asked.acts && self.allows == Allows::Reading => Err(Refusal::ReadOnly),
-            Some(_) => Ok(Admitted::Known),
+            Some(_) => Ok(Admission::Known),
         }
     }
 
@@ -138,13 +138,13 @@ mod tests {
         let act = RequestHead { acts: true, origin: own, ..here };
         let wrong = format!("redgreen-4711={}", "b".repeat(TOKEN_CHARS));
         for (asked, expected) in [
-            (here, Ok(Admitted::Known)),
-            (act, Ok(Admitted::Known)),
-            (RequestHead { host: Some("localhost:4711"), ..here }, Ok(Admitted::Known)),
-            (RequestHead { site: Some("same-origin"), ..act }, Ok(Admitted::Known)),
+            (here, Ok(Admission::Known)),
+            (act, Ok(Admission::Known)),
+            (RequestHead { host: Some("localhost:4711"), ..here }, Ok(Admission::Known)),
+            (RequestHead { site: Some("same-origin"), ..act }, Ok(Admission::Known)),
             (
                 RequestHead { site: Some("cross-site"), mode: Some("navigate"), ..here },
-                Ok(Admitted::Known),
+                Ok(Admission::Known),
             ),
             (RequestHead { host: None, ..here }, Err(Refusal::OtherHost)),
             (RequestHead { host: Some("evil.example:4711"), ..here }, Err(Refusal::OtherHost)),
@@ -180,7 +180,7 @@ mod tests {
             ..RequestHead::default()
         };
         let cookie = format!("redgreen-4711={token}; Path=/; HttpOnly; SameSite=Strict");
-        assert_eq!(guard(Allows::Everything).admit(&asked), Ok(Admitted::WithToken(cookie)));
+        assert_eq!(guard(Allows::Everything).admit(&asked), Ok(Admission::WithToken(cookie)));
         let act = RequestHead { acts: true, origin: Some("http://127.0.0.1:4711"), ..asked };
         assert_eq!(guard(Allows::Everything).admit(&act), Err(Refusal::WrongToken));
     }
@@ -194,7 +194,7 @@ mod tests {
             ..RequestHead::default()
         };
         let act = RequestHead { acts: true, origin: Some("http://127.0.0.1:4711"), ..here };
-        assert_eq!(guard(Allows::Reading).admit(&here), Ok(Admitted::Known));
+        assert_eq!(guard(Allows::Reading).admit(&here), Ok(Admission::Known));
         assert_eq!(guard(Allows::Reading).admit(&act), Err(Refusal::ReadOnly));
     }
 }

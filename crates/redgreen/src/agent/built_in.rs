@@ -1,9 +1,9 @@
 //! The built-in agent: each turn is a new conversation with a model, with tools that cannot leave
 //! the worktree. Every limit is checked before the request that would exceed it.
 
+mod conversation;
 mod ledger;
 mod questions;
-mod talk;
 mod tools;
 mod transcript;
 
@@ -12,10 +12,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use redgreen_core::model::ability::{Ability, Asking};
+use redgreen_core::model::ability::{Ability, PromptStyle};
 use redgreen_core::model::price::Prices;
-use redgreen_core::model::provider::Wish;
-use redgreen_core::model::retry::Patience;
+use redgreen_core::model::provider::ProviderSettings;
+use redgreen_core::model::retry::RetryLimits;
 use redgreen_core::model::{Delta, Request, Usage};
 use redgreen_core::phase::Role;
 use redgreen_core::prompt;
@@ -24,10 +24,10 @@ use crate::agent::model::{self, Client, Limits};
 use crate::agent::network::NetworkRules;
 use crate::agent::place::Place;
 use crate::agent::visible::{Places, Visible};
-use crate::agent::{Orders, Taken};
+use crate::agent::{TurnInput, TurnOutput};
 use crate::config::{self, Environment, File};
 use crate::process::Stop;
-use talk::{Ask, Talk};
+use conversation::{Ask, Conversation};
 use tools::Workbench;
 
 /// For one command.
@@ -67,7 +67,7 @@ pub struct Settings {
     pub window: u64,
     /// Whether it is configured. If not, the server's value counts.
     is_window_set: bool,
-    pub asking: Asking,
+    pub asking: PromptStyle,
     is_asking_set: bool,
     /// Whether the server enforces JSON schemas.
     pub schemas: bool,
@@ -84,11 +84,14 @@ impl BuiltIn {
         visible: Visible,
     ) -> Result<Self> {
         let config::Model { provider, base_url, wire, record, replay, .. } = &file.model;
-        let wish = Wish { provider: provider.clone(), base: base_url.clone(), wire: *wire };
+        let wish =
+            ProviderSettings { provider: provider.clone(), base: base_url.clone(), wire: *wire };
         let provider = model::provider(model, &wish, &environment.models)?;
         let first_ms = file.policy(environment)?.backoff_ms;
-        let limits =
-            Limits { patience: Patience { first_ms, ..Patience::default() }, ..Limits::default() };
+        let limits = Limits {
+            patience: RetryLimits { first_ms, ..RetryLimits::default() },
+            ..Limits::default()
+        };
         let client = match replay {
             Some(cassette) => {
                 let kept = visible.cassette(cassette).filter(|path| path.is_file());
@@ -126,7 +129,7 @@ impl BuiltIn {
         self.settings.prices.cost(model, &Usage::default()).is_none().then_some(model)
     }
 
-    pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
+    pub(super) fn take_turn(&self, orders: &mut TurnInput<'_>) -> Result<TurnOutput> {
         let deadline = Instant::now() + time(orders);
         let stop = orders.stop;
         let settings = self.fitted(deadline, stop)?;
@@ -143,8 +146,8 @@ impl BuiltIn {
         }
         let settings = &*self.settings;
         let fitted = match settings.asking {
-            Asking::Tools | Asking::Files if settings.is_asking_set => settings.clone(),
-            Asking::Tools | Asking::Files | Asking::Questions => {
+            PromptStyle::Tools | PromptStyle::Files if settings.is_asking_set => settings.clone(),
+            PromptStyle::Tools | PromptStyle::Files | PromptStyle::Questions => {
                 let tools = prompt::tools(Role::Implementing);
                 let ability = self.client.ability(
                     settings.environment.state.as_deref(),
@@ -164,10 +167,10 @@ impl Settings {
     fn fitting(self, ability: &Ability) -> Self {
         let asking = if self.is_asking_set { self.asking } else { ability.asking() };
         let window = match ability.window.filter(|_| !self.is_window_set) {
-            None if self.is_window_set || asking != Asking::Questions => self.window,
+            None if self.is_window_set || asking != PromptStyle::Questions => self.window,
             None => SMALL_WINDOW,
             // Leave room for an answer. Questions handle that themselves.
-            Some(window) if asking == Asking::Questions => window,
+            Some(window) if asking == PromptStyle::Questions => window,
             Some(window) => (window / 4 * 3).min(self.window),
         };
         Self { asking, window, schemas: ability.schemas.unwrap_or(false), ..self }
@@ -179,7 +182,7 @@ impl Settings {
             Some(seconds) => Duration::from_millis(config::milliseconds(seconds, "timeout.bash")?),
             None => BASH_TIME,
         };
-        let by_tools = |tools: bool| if tools { Asking::Tools } else { Asking::Files };
+        let by_tools = |tools: bool| if tools { PromptStyle::Tools } else { PromptStyle::Files };
         let asking = file.model.asking.or(file.model.tools.map(by_tools));
         Ok(Self {
             test: file.test.clone(),
@@ -193,7 +196,7 @@ impl Settings {
             requests_max: file.model.max_turns.unwrap_or(REQUESTS_MAX),
             window: file.model.window.unwrap_or(WINDOW),
             is_window_set: file.model.window.is_some(),
-            asking: asking.unwrap_or(Asking::Tools),
+            asking: asking.unwrap_or(PromptStyle::Tools),
             is_asking_set: asking.is_some(),
             schemas: false,
             prices: Arc::new(Prices::listed().under(file.model.prices()?)),
@@ -202,7 +205,7 @@ impl Settings {
 }
 
 /// The time limit of a turn: its own, or the rest of the run's.
-fn time(orders: &Orders<'_>) -> Duration {
+fn time(orders: &TurnInput<'_>) -> Duration {
     orders
         .allowance
         .work_ms
@@ -213,9 +216,9 @@ fn time(orders: &Orders<'_>) -> Duration {
 fn converse(
     model: &str,
     settings: &Settings,
-    orders: &mut Orders<'_>,
+    orders: &mut TurnInput<'_>,
     ask: Ask<'_>,
-) -> Result<Taken> {
+) -> Result<TurnOutput> {
     let bench = Workbench {
         place: Place::new(orders.worktree)?,
         settings,
@@ -232,5 +235,5 @@ fn converse(
         refused: Vec::new(),
         tests: None,
     };
-    Talk::new(model, settings, orders, bench, ask).hold()
+    Conversation::new(model, settings, orders, bench, ask).hold()
 }

@@ -37,7 +37,7 @@ pub fn known() -> Vec<String> {
 
 /// The context for creating agents.
 #[derive(Clone, Copy, Debug)]
-pub struct Ground<'a> {
+pub struct AgentContext<'a> {
     pub file: &'a File,
     pub environment: &'a Environment,
     /// The project's folder.
@@ -47,7 +47,7 @@ pub struct Ground<'a> {
 
 /// The default agent if none is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum First {
+pub enum DefaultAgent {
     /// The built-in agent: a model is named, or the key of the default one is set.
     Model,
     /// An agent that is installed and logged in.
@@ -56,7 +56,7 @@ pub enum First {
     Served(Server),
 }
 
-impl First {
+impl DefaultAgent {
     pub fn here(file: &File, environment: &Environment) -> Result<Option<Self>> {
         let named = environment.model.is_some() || file.agent.model.is_some();
         if named || environment.models.key(&[USUAL_KEY]).is_some() {
@@ -167,12 +167,12 @@ impl Choice {
         if let Some(first) = self.several.first() {
             return Ok((Self { agent: Some(first.clone()), ..self }, None));
         }
-        match First::here(file, environment)? {
-            Some(First::Model) => Ok((self, None)),
-            Some(First::Installed(name)) => {
+        match DefaultAgent::here(file, environment)? {
+            Some(DefaultAgent::Model) => Ok((self, None)),
+            Some(DefaultAgent::Installed(name)) => {
                 Ok((Self { agent: Some(name.to_owned()), ..self }, None))
             }
-            Some(First::Served(server)) => {
+            Some(DefaultAgent::Served(server)) => {
                 let (model, remark) = taken(&server);
                 Ok((Self { model: Some(model), ..self }, Some(remark)))
             }
@@ -181,7 +181,7 @@ impl Choice {
     }
 
     /// Creates the agents. The first one that is not available is an error.
-    pub fn team(&self, ground: &Ground<'_>) -> Result<Team> {
+    pub fn team(&self, ground: &AgentContext<'_>) -> Result<Team> {
         let usual = match (&self.agent, &self.script) {
             (Some(name), _) => self.member(name, ground)?,
             (None, Some(_)) => self.member(SCRIPTED, ground)?,
@@ -194,7 +194,7 @@ impl Choice {
             .try_fold(team, |team, (role, name)| Ok(team.with(*role, self.member(name, ground)?)))
     }
 
-    fn member(&self, name: &str, ground: &Ground<'_>) -> Result<Agent> {
+    fn member(&self, name: &str, ground: &AgentContext<'_>) -> Result<Agent> {
         match (name.split_once(':'), name, &self.script) {
             (Some((BUILT_IN, model)), ..) => self.built_in(Some(model), ground),
             (_, BUILT_IN, _) => self.built_in(self.model(ground), ground),
@@ -211,7 +211,7 @@ impl Choice {
         }
     }
 
-    fn built_in(&self, model: Option<&str>, ground: &Ground<'_>) -> Result<Agent> {
+    fn built_in(&self, model: Option<&str>, ground: &AgentContext<'_>) -> Result<Agent> {
         let Some(model) = model else {
             return Err(Failure::usage("the built-in agent needs a model")
                 .evidence(
@@ -226,12 +226,17 @@ impl Choice {
     }
 
     /// The named model, or the default one if its key is set.
-    fn model(&self, ground: &Ground<'_>) -> Option<&str> {
+    fn model(&self, ground: &AgentContext<'_>) -> Option<&str> {
         let has_key = ground.environment.models.key(&[USUAL_KEY]).is_some();
         self.model.as_deref().or(has_key.then_some(USUAL_MODEL))
     }
 
-    fn external(&self, name: &str, model: Option<&str>, ground: &Ground<'_>) -> Result<Agent> {
+    fn external(
+        &self,
+        name: &str,
+        model: Option<&str>,
+        ground: &AgentContext<'_>,
+    ) -> Result<Agent> {
         let (table, own) = (config::agents::table()?, &ground.file.agent.custom);
         let Some(row) = own.get(name).or_else(|| table.get(name)) else {
             let known = [BUILT_IN, SCRIPTED, HUMAN]

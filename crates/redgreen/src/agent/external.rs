@@ -16,22 +16,22 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use redgreen_core::acp::{Client, Offers, Plan};
-use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Said, Strategy, Turn};
+use redgreen_core::acp::{Client, ClientServices, Plan};
+use redgreen_core::agent::{AgentActivity, Assignment, Cost, Failure as Ended, Strategy, Turn};
 use redgreen_core::agent_output::{self, AgentOutput};
 use redgreen_core::orders;
 use redgreen_core::report::Exit;
 use redgreen_core::steer;
 
-use super::network::WayOut;
+use super::network::NetworkPath;
 use super::visible::Places;
-use super::{Orders, Taken};
-use crate::config::agents::{Command, PromptBy, Row, Speaks};
+use super::{TurnInput, TurnOutput};
+use crate::config::agents::{Command, PromptBy, Protocol, Row};
 use crate::private;
-use crate::process::{Answer, Attention, Heard, Limits, Output, Program, Stop};
-use crate::sandbox::{Fence, Grip, Sandbox};
+use crate::process::{Answer, Attention, Limits, Output, ProcessEvent, Program, Stop};
+use crate::sandbox::{Fence, Sandbox, Strength};
 pub use agent_sandbox::AgentSandbox;
-use agent_sandbox::Whose;
+use agent_sandbox::User;
 use service::{Bench, Service};
 
 /// The limit of its stored output. Lines are read as they arrive.
@@ -56,7 +56,7 @@ pub struct External {
 }
 
 /// Reads the program's output in one of two protocols.
-enum Protocol {
+enum Connection {
     Prints(Box<AgentOutput>),
     /// The same, and it reads messages during the turn.
     Converses(Box<AgentOutput>),
@@ -88,8 +88,8 @@ impl External {
     /// do not.
     pub(super) fn tells_price(&self) -> bool {
         match self.row.speaks {
-            Speaks::Prints(dialect) => dialect.tells_price(),
-            Speaks::Acp => false,
+            Protocol::Prints(dialect) => dialect.tells_price(),
+            Protocol::Acp => false,
         }
     }
 
@@ -102,7 +102,7 @@ impl External {
         let program = self
             .program
             .clone()
-            .filter(|_| self.version.get().is_none() && self.row.speaks != Speaks::Acp)?;
+            .filter(|_| self.version.get().is_none() && self.row.speaks != Protocol::Acp)?;
         let (version, stop) = (Arc::clone(&self.version), stop.clone());
         let ask = move || {
             // The version is optional.
@@ -117,7 +117,7 @@ impl External {
         self.agent_sandbox.sandbox().map(|sandbox| !sandbox.binds())
     }
 
-    pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
+    pub(super) fn take_turn(&self, orders: &mut TurnInput<'_>) -> Result<TurnOutput> {
         let (taken, tokens) = self.attempt(orders)?;
         let failed = matches!(taken.turn, Turn::Failed { .. }) && tokens == 0;
         if !failed || self.parent(&orders.assignment.strategy).is_none() {
@@ -125,7 +125,7 @@ impl External {
         }
         // The conversation is gone, or on another machine. The orders are complete without it.
         let anew = Assignment { strategy: Strategy::New, ..orders.assignment.clone() };
-        let mut orders = Orders {
+        let mut orders = TurnInput {
             assignment: &anew,
             worktree: orders.worktree,
             env: orders.env,
@@ -149,11 +149,11 @@ impl External {
             taken.transcript
         );
         let notices = taken.notices.into_iter().chain(begun.notices).collect();
-        Ok(Taken { transcript: head + &begun.transcript, notices, ..begun })
+        Ok(TurnOutput { transcript: head + &begun.transcript, notices, ..begun })
     }
 
     /// A turn, and the number of tokens reported by the program.
-    fn attempt(&self, orders: &mut Orders<'_>) -> Result<(Taken, u64)> {
+    fn attempt(&self, orders: &mut TurnInput<'_>) -> Result<(TurnOutput, u64)> {
         let words = orders::handoff(orders.assignment);
         let told = orders.desk.join(ORDERS);
         private::write(&told, words.as_bytes())
@@ -161,7 +161,7 @@ impl External {
         let sandbox = self.agent_sandbox.sandbox()?;
         let way = self.way_out(&sandbox, orders)?;
         let fence =
-            way.through(self.agent_sandbox.fence(&sandbox, Whose::Program(&self.row), orders)?);
+            way.through(self.agent_sandbox.fence(&sandbox, User::Program(&self.row), orders)?);
         let held = sandbox.held(&fence);
         let chosen = self.chosen_session(&orders.assignment.strategy)?;
         if let Some(session) = &chosen {
@@ -176,8 +176,8 @@ impl External {
 
         let mut protocol = self.protocol(orders, &sandbox, &way, &words)?;
         let program = match &mut protocol {
-            Protocol::Speaks(client, _) => program.stdin(client.begin()),
-            Protocol::Prints(_) | Protocol::Converses(_) => program,
+            Connection::Speaks(client, _) => program.stdin(client.begin()),
+            Connection::Prints(_) | Connection::Converses(_) => program,
         };
         let asking = orders.stop.part();
         let version = self.asking_version(&asking);
@@ -191,7 +191,7 @@ impl External {
         if let Some(version) = version {
             version.join().ok();
         }
-        if let Protocol::Speaks(client, _) = &protocol
+        if let Connection::Speaks(client, _) = &protocol
             && let Some(told) = presence::greeting(client)
         {
             self.version.set(told).ok();
@@ -215,7 +215,7 @@ impl External {
     }
 
     /// The network access of the program.
-    fn way_out(&self, sandbox: &Sandbox, orders: &Orders<'_>) -> Result<WayOut> {
+    fn way_out(&self, sandbox: &Sandbox, orders: &TurnInput<'_>) -> Result<NetworkPath> {
         let home = self.agent_sandbox.home.as_deref();
         self.agent_sandbox.network.for_agent(&self.row, home, sandbox, orders.desk)
     }
@@ -239,7 +239,7 @@ impl External {
 
     fn program(
         &self,
-        orders: &Orders<'_>,
+        orders: &TurnInput<'_>,
         sandbox: &Sandbox,
         fence: &Fence,
         chosen: Option<&str>,
@@ -274,8 +274,8 @@ impl External {
         }
         let by = match self.row.speaks {
             // ACP sends the prompt in the conversation.
-            Speaks::Acp => None,
-            Speaks::Prints(_) => Some(self.row.prompt),
+            Protocol::Acp => None,
+            Protocol::Prints(_) => Some(self.row.prompt),
         };
         match by {
             Some(PromptBy::File) => args.push(told.into()),
@@ -292,7 +292,7 @@ impl External {
         };
         let program = self.agent_sandbox.prepare(
             program.args(args),
-            Whose::Program(&self.row),
+            User::Program(&self.row),
             orders,
             sandbox,
             is_fenced,
@@ -307,22 +307,21 @@ impl External {
     /// The reader of the program's output.
     fn protocol(
         &self,
-        orders: &Orders<'_>,
+        orders: &TurnInput<'_>,
         sandbox: &Sandbox,
-        way: &WayOut,
+        way: &NetworkPath,
         words: &str,
-    ) -> Result<Protocol> {
-        if let Speaks::Prints(dialect) = self.row.speaks {
+    ) -> Result<Connection> {
+        if let Protocol::Prints(dialect) = self.row.speaks {
             let output = Box::new(AgentOutput::new(dialect));
             return Ok(match self.row.prompt {
-                PromptBy::StreamJson => Protocol::Converses(output),
-                PromptBy::Stdin | PromptBy::File | PromptBy::Argument => Protocol::Prints(output),
+                PromptBy::StreamJson => Connection::Converses(output),
+                PromptBy::Stdin | PromptBy::File | PromptBy::Argument => Connection::Prints(output),
             });
         }
-        let fence = way.through(self.agent_sandbox.fence(sandbox, Whose::Terminal, orders)?);
+        let fence = way.through(self.agent_sandbox.fence(sandbox, User::Terminal, orders)?);
         let is_fenced = keeps_files(sandbox, &fence);
-        let mut env =
-            self.agent_sandbox.environment(Whose::Terminal, orders, sandbox, is_fenced)?;
+        let mut env = self.agent_sandbox.environment(User::Terminal, orders, sandbox, is_fenced)?;
         env.extend(way.variables().into_iter().map(|(name, value)| (name.into(), value.into())));
         let bench = Bench {
             env,
@@ -336,9 +335,13 @@ impl External {
             prompt: Some(words.to_owned()),
             strategy: orders.assignment.strategy.clone(),
             mode: self.row.mode.clone(),
-            offers: if self.row.services { Offers::FilesAndTerminals } else { Offers::Nothing },
+            offers: if self.row.services {
+                ClientServices::FilesAndTerminals
+            } else {
+                ClientServices::Nothing
+            },
         });
-        Ok(Protocol::Speaks(Box::new(client), Box::new(Service::new(orders.worktree, bench)?)))
+        Ok(Connection::Speaks(Box::new(client), Box::new(Service::new(orders.worktree, bench)?)))
     }
 
     /// Files in the worktree that match the program's litter.
@@ -365,11 +368,11 @@ impl External {
         }
     }
 
-    fn not_there(&self, error: &anyhow::Error) -> Taken {
+    fn not_there(&self, error: &anyhow::Error) -> TurnOutput {
         let message = format!("{error:#}\nnext: {}", self.row.install);
         let transcript = format!("{message}\n");
         let turn = Turn::Failed { failure: Ended::Unusable, message };
-        Taken {
+        TurnOutput {
             turn,
             cost: Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() },
             transcript,
@@ -379,8 +382,8 @@ impl External {
     }
 }
 
-impl Protocol {
-    fn hear(&mut self, line: &str, whole: bool) -> (Vec<Said>, Answer) {
+impl Connection {
+    fn hear(&mut self, line: &str, whole: bool) -> (Vec<AgentActivity>, Answer) {
         match self {
             Self::Prints(agent_output) | Self::Converses(agent_output) => {
                 let said = agent_output.line(line);
@@ -448,7 +451,7 @@ impl Protocol {
         head: &str,
         chosen: Option<String>,
         strategy: &Strategy,
-    ) -> Taken {
+    ) -> TurnOutput {
         let turn = match &self {
             Self::Prints(agent_output) | Self::Converses(agent_output) => {
                 agent_output.end(exit, stderr)
@@ -462,7 +465,7 @@ impl Protocol {
         }
         // A continued conversation may report the sum of all its turns.
         let cost = if *strategy == Strategy::New { agent_output.cost() } else { Cost::default() };
-        Taken {
+        TurnOutput {
             turn,
             cost,
             transcript,
@@ -478,28 +481,28 @@ fn attend(
     sandbox: &Sandbox,
     program: &Program,
     fence: &Fence,
-    protocol: &mut Protocol,
-    orders: &mut Orders<'_>,
+    protocol: &mut Connection,
+    orders: &mut TurnInput<'_>,
 ) -> Result<(Output, bool)> {
     let limits = Limits { wall: orders.time_limit, output_bytes_max: OUTPUT_BYTES_MAX };
     let (desk, stop, live, messages) =
         (orders.desk, orders.stop, &mut orders.live, &mut orders.messages);
     let tokens_max = orders.allowance.tokens;
-    let speaks = matches!(protocol, Protocol::Speaks(..) | Protocol::Converses(_));
+    let speaks = matches!(protocol, Connection::Speaks(..) | Connection::Converses(_));
     let mut kept: Option<String> = None;
     let mut unkept = None;
     let mut overdrawn = false;
     let mut looked = Instant::now();
-    let mut listener = |heard: Heard<'_>| match heard {
-        Heard::Silence => {
+    let mut listener = |heard: ProcessEvent<'_>| match heard {
+        ProcessEvent::Silence => {
             let is_time = looked.elapsed() >= LOOK;
             if is_time {
                 looked = Instant::now();
             }
             protocol.due(&mut || if is_time { messages() } else { Vec::new() })
         }
-        Heard::Unwanted => protocol.stop(),
-        Heard::Line { text, whole } => {
+        ProcessEvent::Unwanted => protocol.stop(),
+        ProcessEvent::Line { text, whole } => {
             let (said, answer) = protocol.hear(&String::from_utf8_lossy(text), whole);
             for said in &said {
                 live(said);
@@ -529,7 +532,7 @@ fn attend(
 /// Whether nothing outside can be written. A program's own sandbox would then only interfere:
 /// inside Landlock, that of codex allows no writes at all.
 fn keeps_files(sandbox: &Sandbox, fence: &Fence) -> bool {
-    !matches!(sandbox.held(fence).files, Grip::Not(_))
+    !matches!(sandbox.held(fence).files, Strength::Not(_))
 }
 
 fn say(words: String) -> Answer {

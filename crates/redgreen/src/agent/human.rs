@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
-use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Said, Turn};
+use redgreen_core::agent::{AgentActivity, Assignment, Cost, Failure as Ended, Turn};
 use redgreen_core::orders;
 use redgreen_core::phase::Role;
 use redgreen_core::report::Exit;
 use redgreen_core::steer;
-use redgreen_core::test_list::{self, Known, TestList};
+use redgreen_core::test_list::{self, EngineItems, TestList};
 use serde_json::json;
 
-use super::{Orders, Taken};
+use super::{TurnInput, TurnOutput};
 use crate::failure::Failure;
 use crate::foreign;
-use crate::process::{Interrupted, Program, Stop, Typed, typed};
+use crate::process::{Input, Interrupted, Program, Stop, typed};
 
 /// The interval of checking the files.
 const LOOK: Duration = Duration::from_millis(250);
@@ -64,7 +64,7 @@ impl Human {
             .into())
     }
 
-    pub(super) fn take_turn(&self, orders: &mut Orders<'_>) -> Result<Taken> {
+    pub(super) fn take_turn(&self, orders: &mut TurnInput<'_>) -> Result<TurnOutput> {
         let assignment = orders.assignment;
         // The person who saw the failure knows the reason best.
         if assignment.role == Role::Diagnosis {
@@ -76,17 +76,17 @@ impl Human {
         let words = self.words(assignment, orders.worktree);
         // Scan before showing the task, so that an immediate save is not missed.
         let seen = if *self == Self::OnSave { look(orders.worktree) } else { FileStates::new() };
-        (orders.live)(&Said::Text(words.clone()));
+        (orders.live)(&AgentActivity::Text(words.clone()));
         let waited = match self {
             Self::OnEnter { editor } => until_enter(orders, editor.as_deref())?,
             Self::OnSave => until_saved(orders, seen)?,
         };
         let turn = match waited {
-            Waited::Over if assignment.role == Role::TestList => {
+            WaitEnd::Over if assignment.role == Role::TestList => {
                 Turn::Done { answer: self.choose(orders)? }
             }
-            Waited::Over => Turn::Done { answer: String::new() },
-            Waited::TimeUp => {
+            WaitEnd::Over => Turn::Done { answer: String::new() },
+            WaitEnd::TimeUp => {
                 Turn::Failed { failure: Ended::Timeout, message: "not done in time".to_owned() }
             }
         };
@@ -121,12 +121,12 @@ impl Human {
     }
 
     /// The next test is the first open box. In a terminal, its files are asked for.
-    fn choose(&self, orders: &mut Orders<'_>) -> Result<String> {
+    fn choose(&self, orders: &mut TurnInput<'_>) -> Result<String> {
         let text = foreign::read(&orders.worktree.join(test_list::FILE), LIST_BYTES_MAX)?
             .unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
         let assignment = orders.assignment;
-        let known = Known { completed: &assignment.completed, pending: &assignment.pending };
+        let known = EngineItems { completed: &assignment.completed, pending: &assignment.pending };
         let list = TestList::parse(&test_list::own(Some(&text), known).text);
         let Some(next) = list.pending().into_iter().next() else {
             return Ok(json!({ "currentTest": null }).to_string());
@@ -135,7 +135,7 @@ impl Human {
             match self {
                 Self::OnSave => Ok(String::new()),
                 Self::OnEnter { .. } => {
-                    (orders.live)(&Said::Text(format!(
+                    (orders.live)(&AgentActivity::Text(format!(
                         "{what} for {next:?} (Enter: not decided yet): "
                     )));
                     line(orders.stop)
@@ -149,42 +149,44 @@ impl Human {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waited {
+enum WaitEnd {
     Over,
     TimeUp,
 }
 
-fn taken(turn: Turn, transcript: String) -> Taken {
+fn taken(turn: Turn, transcript: String) -> TurnOutput {
     let cost = Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() };
-    Taken { turn, cost, transcript, session: None, notices: Vec::new() }
+    TurnOutput { turn, cost, transcript, session: None, notices: Vec::new() }
 }
 
 fn line(stop: &Stop) -> Result<String> {
     match typed(stop, None)? {
-        Typed::Line(line) => Ok(line),
-        Typed::TimeUp => Ok(String::new()),
+        Input::Line(line) => Ok(line),
+        Input::TimeUp => Ok(String::new()),
         // The terminal is gone, so nobody can confirm.
-        Typed::End => Err(Interrupted.into()),
+        Input::End => Err(Interrupted.into()),
     }
 }
 
-fn until_enter(orders: &mut Orders<'_>, editor: Option<&str>) -> Result<Waited> {
+fn until_enter(orders: &mut TurnInput<'_>, editor: Option<&str>) -> Result<WaitEnd> {
     let deadline = Instant::now() + orders.time_limit;
     loop {
         match (typed(orders.stop, Some(deadline))?, editor) {
-            (Typed::TimeUp, _) => return Ok(Waited::TimeUp),
-            (Typed::End, _) => return Err(Interrupted.into()),
-            (Typed::Line(line), Some(editor)) if line == EDIT => edit(editor, orders, deadline)?,
-            (Typed::Line(line), None) if line == EDIT => {
-                (orders.live)(&Said::Text("no editor: VISUAL and EDITOR are not set\n".to_owned()));
+            (Input::TimeUp, _) => return Ok(WaitEnd::TimeUp),
+            (Input::End, _) => return Err(Interrupted.into()),
+            (Input::Line(line), Some(editor)) if line == EDIT => edit(editor, orders, deadline)?,
+            (Input::Line(line), None) if line == EDIT => {
+                (orders.live)(&AgentActivity::Text(
+                    "no editor: VISUAL and EDITOR are not set\n".to_owned(),
+                ));
             }
-            (Typed::Line(_), _) => return Ok(Waited::Over),
+            (Input::Line(_), _) => return Ok(WaitEnd::Over),
         }
     }
 }
 
 /// Opens the file of the current phase in the person's editor.
-fn edit(editor: &str, orders: &mut Orders<'_>, deadline: Instant) -> Result<()> {
+fn edit(editor: &str, orders: &mut TurnInput<'_>, deadline: Instant) -> Result<()> {
     let case = orders.assignment.current.as_ref();
     let file = match orders.assignment.role {
         Role::TestList => Some(test_list::FILE),
@@ -203,11 +205,11 @@ fn edit(editor: &str, orders: &mut Orders<'_>, deadline: Instant) -> Result<()> 
         Exit::Code(0) => "Press Enter to judge it.\n".to_owned(),
         _ => format!("{editor} ended with {exit}\n"),
     };
-    (orders.live)(&Said::Text(words));
+    (orders.live)(&AgentActivity::Text(words));
     Ok(())
 }
 
-fn until_saved(orders: &Orders<'_>, mut seen: FileStates) -> Result<Waited> {
+fn until_saved(orders: &TurnInput<'_>, mut seen: FileStates) -> Result<WaitEnd> {
     let deadline = Instant::now() + orders.time_limit;
     let mut changed: Option<Instant> = None;
     loop {
@@ -218,10 +220,10 @@ fn until_saved(orders: &Orders<'_>, mut seen: FileStates) -> Result<Waited> {
             changed = Some(Instant::now());
         }
         if changed.is_some_and(|since| since.elapsed() >= SETTLED) {
-            return Ok(Waited::Over);
+            return Ok(WaitEnd::Over);
         }
         if Instant::now() >= deadline {
-            return Ok(Waited::TimeUp);
+            return Ok(WaitEnd::TimeUp);
         }
     }
 }

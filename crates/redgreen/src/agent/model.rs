@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use redgreen_core::model::ability::Ability;
 use redgreen_core::model::error::{broken_off, status_error};
-use redgreen_core::model::provider::{self, NoProvider, Provider, Wish, provider_of};
-use redgreen_core::model::retry::Patience;
+use redgreen_core::model::provider::{self, NoProvider, Provider, ProviderSettings, provider_of};
+use redgreen_core::model::retry::RetryLimits;
 use redgreen_core::model::sse::{EVENT_BYTES_MAX, Parser};
 use redgreen_core::model::wire::{Decoder, encode};
 use redgreen_core::model::{Delta, ModelError, ModelErrorKind, Reply, Request};
@@ -39,7 +39,7 @@ pub struct Limits {
     pub idle: Duration,
     /// The limit on the wire. The answer itself is smaller, because each piece has an envelope.
     pub reply_bytes_max: usize,
-    pub patience: Patience,
+    pub patience: RetryLimits,
 }
 
 impl Default for Limits {
@@ -50,16 +50,16 @@ impl Default for Limits {
             // minutes.
             idle: Duration::from_secs(600),
             reply_bytes_max: 64 << 20,
-            patience: Patience::default(),
+            patience: RetryLimits::default(),
         }
     }
 }
 
 /// The client of one model. Clones share its connections and cassette.
 #[derive(Clone, Debug)]
-pub struct Client(Arc<Inner>);
+pub struct Client(Arc<ClientState>);
 
-struct Inner {
+struct ClientState {
     provider: Provider,
     key: Option<Secret>,
     limits: Limits,
@@ -82,7 +82,7 @@ enum Piece {
 }
 
 /// The server and key of a model. The first missing part is an error.
-pub fn provider(model: &str, wish: &Wish, models: &Models) -> Result<Provider> {
+pub fn provider(model: &str, wish: &ProviderSettings, models: &Models) -> Result<Provider> {
     provider_of(model, wish, |variable| models.base(variable)).map_err(|error| {
         let failure = Failure::usage(error.to_string());
         let failure = match error {
@@ -114,7 +114,7 @@ impl Client {
             .into());
         }
         let line = Line::new(&provider.base, models, limits)?;
-        Ok(Self(Arc::new(Inner {
+        Ok(Self(Arc::new(ClientState {
             provider,
             key,
             limits,
@@ -129,13 +129,13 @@ impl Client {
         // A cloned client keeps its own connection.
         let inner = Arc::try_unwrap(self.0)
             .map_err(|_| anyhow::anyhow!("a client in use cannot begin to record"))?;
-        Ok(Self(Arc::new(Inner { recorder: Some(recorder), ..inner })))
+        Ok(Self(Arc::new(ClientState { recorder: Some(recorder), ..inner })))
     }
 
     /// A client that replays the file in order, without a network.
     pub fn replaying(provider: Provider, path: &Path, limits: Limits) -> Result<Self> {
         let source = Source::Cassette(Mutex::new(Tape::open(path)?));
-        Ok(Self(Arc::new(Inner { provider, key: None, limits, source, recorder: None })))
+        Ok(Self(Arc::new(ClientState { provider, key: None, limits, source, recorder: None })))
     }
 
     pub fn provider(&self) -> &Provider {
@@ -243,7 +243,7 @@ impl Client {
     }
 }
 
-impl Inner {
+impl ClientState {
     /// One attempt.
     fn once(
         &self,
@@ -299,7 +299,7 @@ impl Inner {
     }
 }
 
-impl fmt::Debug for Inner {
+impl fmt::Debug for ClientState {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Client").field("provider", &self.provider).finish_non_exhaustive()
     }
@@ -336,7 +336,7 @@ struct ResponseReader<'a> {
 }
 
 impl<'a> ResponseReader<'a> {
-    fn new(inner: &'a Inner) -> Self {
+    fn new(inner: &'a ClientState) -> Self {
         let wire = inner.provider.dialect.wire;
         Self {
             model: &inner.provider.model,

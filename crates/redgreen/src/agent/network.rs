@@ -47,7 +47,7 @@ pub struct NetworkRules {
 
 /// The network access of a program and its children. Ends when dropped.
 #[derive(Debug)]
-pub(super) enum WayOut {
+pub(super) enum NetworkPath {
     /// Unlimited, as configured.
     Open,
     /// Unlimited, because this sandbox cannot limit it.
@@ -123,40 +123,42 @@ impl NetworkRules {
         home: Option<&Path>,
         sandbox: &Sandbox,
         desk: &Path,
-    ) -> Result<WayOut> {
+    ) -> Result<NetworkPath> {
         self.open(Self::model_hosts(row, home), sandbox, desk)
     }
 
     /// The network access of commands of the built-in agent. We talk to its model ourselves.
-    pub(super) fn for_commands(&self, sandbox: &Sandbox, desk: &Path) -> Result<WayOut> {
+    pub(super) fn for_commands(&self, sandbox: &Sandbox, desk: &Path) -> Result<NetworkPath> {
         match self.open(Vec::new(), sandbox, desk)? {
             // Commands are useful without a network.
-            WayOut::Unenforced => Ok(WayOut::Closed),
-            way @ (WayOut::Open | WayOut::Closed | WayOut::Proxied { .. }) => Ok(way),
+            NetworkPath::Unenforced => Ok(NetworkPath::Closed),
+            way @ (NetworkPath::Open | NetworkPath::Closed | NetworkPath::Proxied { .. }) => {
+                Ok(way)
+            }
         }
     }
 
-    fn open(&self, model: Vec<Entry>, sandbox: &Sandbox, desk: &Path) -> Result<WayOut> {
+    fn open(&self, model: Vec<Entry>, sandbox: &Sandbox, desk: &Path) -> Result<NetworkPath> {
         let registries = match self.access {
-            NetworkAccess::Open => return Ok(WayOut::Open),
+            NetworkAccess::Open => return Ok(NetworkPath::Open),
             NetworkAccess::Limited => self.registries.clone(),
             NetworkAccess::Model => Vec::new(),
         };
-        let Some(listen) = sandbox.outlet() else { return Ok(WayOut::Unenforced) };
+        let Some(listen) = sandbox.outlet() else { return Ok(NetworkPath::Unenforced) };
         let entries = self.allowed.iter().cloned().chain(model).chain(registries);
         let allowed = AllowList::new(entries);
         if allowed.entries().is_empty() {
-            return Ok(WayOut::Closed);
+            return Ok(NetworkPath::Closed);
         }
         let tunnels = allowed.loopback().cloned().collect();
         let rules = Rules { allowed, upstream: self.upstream.clone() };
         let proxy = Proxy::start(listen, rules, &desk.join(LOG))?;
         let outlet = Outlet { proxy: proxy.address().clone(), tunnels };
-        Ok(WayOut::Proxied { proxy, outlet })
+        Ok(NetworkPath::Proxied { proxy, outlet })
     }
 }
 
-impl WayOut {
+impl NetworkPath {
     /// The sandbox with only this network access.
     pub(super) fn through(&self, fence: Fence) -> Fence {
         match self {

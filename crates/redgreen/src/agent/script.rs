@@ -20,7 +20,7 @@ use anyhow::Result;
 use redgreen_core::agent::{Assignment, Cost, Failure as Ended, Turn};
 use redgreen_core::phase::Role;
 
-use crate::agent::{Orders, Taken};
+use crate::agent::{TurnInput, TurnOutput};
 use crate::failure::Failure;
 use crate::foreign;
 
@@ -137,7 +137,7 @@ impl Script {
         self.agent.clone().unwrap_or_else(|| format!("script {}", self.name))
     }
 
-    pub(super) fn take_turn(&self, orders: &Orders<'_>) -> Result<Taken> {
+    pub(super) fn take_turn(&self, orders: &TurnInput<'_>) -> Result<TurnOutput> {
         let assignment = orders.assignment;
         let number = u64::from(assignment.candidate.unwrap_or(1));
         let is_own = |entry: &&Entry| entry.candidate.is_none_or(|own| own == number);
@@ -151,7 +151,7 @@ impl Script {
     }
 
     /// The result if a list has no more turns.
-    fn without_entry(&self, assignment: &Assignment, count: usize) -> Taken {
+    fn without_entry(&self, assignment: &Assignment, count: usize) -> TurnOutput {
         let turn = match assignment.role {
             // Both can do nothing, so a script may omit them.
             Role::Refactor | Role::Diagnosis => Turn::Done { answer: String::new() },
@@ -173,7 +173,7 @@ impl Script {
             Turn::Done { .. } => "nothing in the script for this turn\n".to_owned(),
             Turn::Failed { message, .. } => format!("{message}\n"),
         };
-        Taken {
+        TurnOutput {
             turn,
             cost: Cost { tokens: Some(0), microdollars: Some(0), ..Cost::default() },
             transcript,

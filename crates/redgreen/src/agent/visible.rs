@@ -10,7 +10,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use ignore::WalkBuilder;
 
-use super::Orders;
+use super::TurnInput;
 use super::place::holds_secrets;
 use crate::config::{self, Environment};
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ use crate::foreign;
 use crate::git::Git;
 use crate::journal::Store;
 use crate::room::furnish_home;
-use crate::sandbox::{Bound, Fence, Installed, Sandbox};
+use crate::sandbox::{BindMount, Fence, Installed, Sandbox};
 
 /// Variables for programs without a network: paths of tools, locale.
 const TOOLS: &[&str] = &[
@@ -104,7 +104,7 @@ pub(super) struct Places<'a> {
 
 /// Secret files that are moved out of the worktree while the sandbox cannot hide them.
 #[derive(Debug)]
-pub(super) struct SetAside {
+pub(super) struct HiddenSecrets {
     worktree: PathBuf,
     folder: PathBuf,
 }
@@ -147,7 +147,7 @@ impl Visible {
                     &is_secret,
                     &self.rules(),
                 )?;
-                bound.extend(view.map(|from| Bound { from, to: git.common_dir.clone() }));
+                bound.extend(view.map(|from| BindMount { from, to: git.common_dir.clone() }));
             } else if git.is_plain(places.worktree, &is_secret)? {
                 shown.extend(GIT_PARTS.iter().map(|part| git.common_dir.join(part)));
             }
@@ -164,11 +164,11 @@ impl Visible {
         &self,
         sandbox: &Sandbox,
         places: &Places<'_>,
-    ) -> Result<Option<SetAside>> {
+    ) -> Result<Option<HiddenSecrets>> {
         if sandbox.binds() {
             return Ok(None);
         }
-        SetAside::new(places, &self.secrets(places.worktree)?).map(Some)
+        HiddenSecrets::new(places, &self.secrets(places.worktree)?).map(Some)
     }
 
     /// The complete environment of a program of the built-in agent: selected variables, the run's
@@ -277,7 +277,7 @@ impl Visible {
 }
 
 impl<'a> Places<'a> {
-    pub(super) fn of(orders: &Orders<'a>) -> Self {
+    pub(super) fn of(orders: &TurnInput<'a>) -> Self {
         Self {
             worktree: orders.worktree,
             records: orders.private,
@@ -287,12 +287,12 @@ impl<'a> Places<'a> {
     }
 }
 
-impl SetAside {
+impl HiddenSecrets {
     fn new(places: &Places<'_>, secrets: &[PathBuf]) -> Result<Self> {
         let aside =
             Self { worktree: places.worktree.to_owned(), folder: places.aside.join(SET_ASIDE) };
         // A killed process left them here.
-        aside.put_back(Back::Missing);
+        aside.put_back(Restore::Missing);
         for secret in secrets {
             let Ok(inside) = secret.strip_prefix(&aside.worktree) else { continue };
             let act = || format!("set aside {}", inside.display());
@@ -303,14 +303,14 @@ impl SetAside {
         Ok(aside)
     }
 
-    fn put_back(&self, back: Back) {
+    fn put_back(&self, back: Restore) {
         let walk = WalkBuilder::new(&self.folder).standard_filters(false).build();
         for entry in walk
             .filter_map(Result::ok)
             .filter(|entry| !entry.file_type().is_some_and(|kind| kind.is_dir()))
         {
             let Ok(inside) = entry.path().strip_prefix(&self.folder) else { continue };
-            if back == Back::Missing && self.worktree.join(inside).symlink_metadata().is_ok() {
+            if back == Restore::Missing && self.worktree.join(inside).symlink_metadata().is_ok() {
                 continue;
             }
             // A file that cannot be returned stays and is tried again at the next turn.
@@ -321,15 +321,15 @@ impl SetAside {
     }
 }
 
-impl Drop for SetAside {
+impl Drop for HiddenSecrets {
     fn drop(&mut self) {
-        self.put_back(Back::All);
+        self.put_back(Restore::All);
     }
 }
 
 /// Which files to return: only missing ones, or all, replacing files that the agent created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Back {
+enum Restore {
     Missing,
     All,
 }
@@ -387,7 +387,7 @@ mod tests {
         let places = Places { worktree: &worktree, records: &aside, aside: &aside, packages: &[] };
         let secrets = visible.secrets(&worktree).unwrap();
         assert_eq!(secrets.len(), 2, "{secrets:?}");
-        let set_aside = SetAside::new(&places, &secrets).unwrap();
+        let set_aside = HiddenSecrets::new(&places, &secrets).unwrap();
         assert!(!worktree.join(".env").exists() && worktree.join("src/secrets.py").exists());
         fs::write(worktree.join(".env"), "another").unwrap();
         fs::remove_dir_all(worktree.join("config")).unwrap();
@@ -402,9 +402,9 @@ mod tests {
             assert_eq!(fs::read_to_string(worktree.join(path)).unwrap(), path);
         }
         // A killed process does not return them; the next one does.
-        std::mem::forget(SetAside::new(&places, &secrets).unwrap());
+        std::mem::forget(HiddenSecrets::new(&places, &secrets).unwrap());
         assert!(!worktree.join(".env").exists());
-        drop(SetAside::new(&places, &[]).unwrap());
+        drop(HiddenSecrets::new(&places, &[]).unwrap());
         assert_eq!(fs::read_to_string(worktree.join(".env")).unwrap(), ".env");
         let allowed = Visible::new(&Environment::default(), None, &["config".into()]);
         assert_eq!(allowed.secrets(&worktree).unwrap(), [worktree.join(".env")]);

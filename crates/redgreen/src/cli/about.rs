@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use clap_complete::Shell;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 
 /// Print shell completions
@@ -25,7 +25,7 @@ pub(super) struct ManArgs {
 }
 
 impl CompletionsArgs {
-    pub(super) fn perform(self, desk: &Desk, mut command: clap::Command) -> Code {
+    pub(super) fn perform(self, desk: &CommandContext, mut command: clap::Command) -> Code {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, "redgreen", &mut script);
         desk.printer.raw(&String::from_utf8_lossy(&script));
@@ -34,7 +34,7 @@ impl CompletionsArgs {
 }
 
 impl ManArgs {
-    pub(super) fn perform(self, desk: &Desk, mut command: clap::Command) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext, mut command: clap::Command) -> Result<Code> {
         command.build();
         let command = match &self.verb {
             None => command,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use crate::agent::external::presence::Presence;
 use crate::config::{File, NetworkAccess};
 use crate::failure::Code;
@@ -21,7 +21,7 @@ use crate::view::{self, name};
 pub(super) struct Args {}
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         // Outside a project, the agents of the machine are still available.
         let file = desk.project().map(|project| project.file).unwrap_or_else(|_| File::default());
         let agents = agents::agents(&file, &desk.environment, &desk.stop)?;

@@ -8,9 +8,9 @@ use anyhow::Result;
 use clap::ValueEnum;
 use redgreen_core::text::shell_word;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::{Code, Failure};
-use crate::ops::bench::goals::{Landed, Unit, losses, mebibytes};
+use crate::ops::bench::goals::{StoredFigures, Unit, losses, mebibytes};
 use crate::ops::bench::{self, Bench, Length, Part, models};
 
 /// Measure the time and memory that redgreen itself needs on this machine
@@ -86,7 +86,7 @@ impl Choice {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         if self.server.is_some() || self.parts.iter().any(|part| part.part().is_none()) {
             return self.models(desk);
         }
@@ -106,7 +106,7 @@ impl Args {
 }
 
 impl Args {
-    fn models(self, desk: &Desk) -> Result<Code> {
+    fn models(self, desk: &CommandContext) -> Result<Code> {
         let usual = "redgreen bench models --server http://127.0.0.1:11434/v1";
         let [Choice::Models] = self.parts.as_slice() else {
             return Err(Failure::usage("--server requires `bench models`, which runs separately")
@@ -118,7 +118,7 @@ impl Args {
                 .next(usual)
                 .into());
         };
-        let wish = models::Wish {
+        let wish = models::ModelRequest {
             server,
             language: self.lang,
             model: self.model,
@@ -140,8 +140,16 @@ fn models_table(played: &models::Models) -> String {
         .ok();
     let word = |yes: bool| if yes { "yes" } else { "no" };
     for kata in &played.katas {
-        let models::Played {
-            name, finished, right, cycles, turns, requests, tokens, seconds, ..
+        let models::KataResult {
+            name,
+            finished,
+            right,
+            cycles,
+            turns,
+            requests,
+            tokens,
+            seconds,
+            ..
         } = kata;
         let right = right.map_or("-", word);
         writeln!(
@@ -163,7 +171,7 @@ fn models_table(played: &models::Models) -> String {
 }
 
 /// Reads the earlier figures first, because a bench takes minutes.
-fn landed(path: &Path) -> Result<Landed> {
+fn landed(path: &Path) -> Result<StoredFigures> {
     let unusable = |error: String| {
         Failure::usage(format!("{} contains no figures to compare with", path.display()))
             .evidence(error)

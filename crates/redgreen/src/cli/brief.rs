@@ -7,9 +7,9 @@ use redgreen_core::brief::{Brief, Component, Door};
 use redgreen_core::text::shell_word;
 use serde::Serialize;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
-use crate::ops::brief::{self, Understood};
+use crate::ops::brief::{self, LoadedBrief};
 use crate::view;
 
 /// Show how redgreen reads a specification or task, without running anything
@@ -30,7 +30,7 @@ struct Answer<'a> {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let understood = brief::read(
             &self.file,
             &desk.folder,
@@ -44,8 +44,8 @@ impl Args {
     }
 }
 
-fn words(understood: &Understood, next: &str) -> String {
-    let Understood { brief, unused, examples, .. } = understood;
+fn words(understood: &LoadedBrief, next: &str) -> String {
+    let LoadedBrief { brief, unused, examples, .. } = understood;
     let name = if brief.id.is_empty() { brief.door.as_str() } else { &brief.id };
     let lines = |items: Vec<String>| items.join("\n");
     let components = |component: &Component| {

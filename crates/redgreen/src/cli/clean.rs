@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::git::Git;
 use crate::ops::clean::{self, Clean, Item, Kind};
@@ -30,7 +30,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         // People without a project leave demos behind.
         let project =
             if Git::open(&desk.folder).is_ok() { Some(desk.clearing_project()?) } else { None };

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::ops::config;
 use crate::view;
@@ -13,7 +13,7 @@ use crate::view;
 pub(super) struct Args {}
 
 impl Args {
-    pub(super) fn perform(&self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(&self, desk: &CommandContext) -> Result<Code> {
         let config = config::config(&desk.project()?)?;
         let mut text = String::new();
         let width = config.settings.iter().map(|row| row.key.len()).max().unwrap_or_default();

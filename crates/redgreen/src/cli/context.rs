@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use super::run::AgentArgs;
 use crate::failure::Code;
 use crate::ops::context::{self, Context};
@@ -25,7 +25,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let project = desk.project()?;
         let context = context::context(&project, &self.agents.into(), &desk.folder, &self.paths)?;
         desk.printer.answer(&words(&context), &context);

@@ -3,11 +3,11 @@
 use anyhow::Result;
 use redgreen_core::event::{Commits, Outcome};
 
-use super::Desk;
+use super::CommandContext;
 use super::queue::{QueueArgs, cancelled, who};
 use crate::engine::Project;
 use crate::failure::Code;
-use crate::ops::{self, Stopped};
+use crate::ops::{self, RunEnd};
 use crate::view;
 
 /// Merge a finished run, with your git hooks and signature
@@ -39,7 +39,7 @@ pub(super) struct AbortArgs {
 }
 
 impl ApproveArgs {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         if let Some(queue) = self.queue.of_job(desk, self.run.as_deref())? {
             let status =
                 ops::fleet::approve(&queue, self.run.as_deref().unwrap_or_default(), &who(desk))?;
@@ -68,7 +68,7 @@ impl ApproveArgs {
 }
 
 /// The closing text of an approved run: what can be done with the merge.
-pub(super) fn approved(desk: &Desk, project: &Project, stopped: &Stopped) {
+pub(super) fn approved(desk: &CommandContext, project: &Project, stopped: &RunEnd) {
     if stopped.outcome != Outcome::Merged {
         return desk.stopped(stopped);
     }
@@ -84,7 +84,7 @@ pub(super) fn approved(desk: &Desk, project: &Project, stopped: &Stopped) {
     );
 }
 
-fn pushed(desk: &Desk, project: &Project, stopped: &Stopped) -> Result<()> {
+fn pushed(desk: &CommandContext, project: &Project, stopped: &RunEnd) -> Result<()> {
     match ops::push::push(project, stopped) {
         Ok(way) => {
             if desk.printer.json {
@@ -105,16 +105,16 @@ fn pushed(desk: &Desk, project: &Project, stopped: &Stopped) -> Result<()> {
     }
 }
 
-fn merged(desk: &Desk, stopped: &Stopped, rows: &[(&'static str, String)]) {
+fn merged(desk: &CommandContext, stopped: &RunEnd, rows: &[(&'static str, String)]) {
     desk.stopped_with_rows(stopped, &view::outcome(&stopped.outcome), rows);
 }
 
-fn undo(stopped: &Stopped) -> String {
+fn undo(stopped: &RunEnd) -> String {
     format!("redgreen undo {}", stopped.folder.id)
 }
 
 impl AbortArgs {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         if let Some(queue) = self.queue.of_job(desk, self.run.as_deref())? {
             return cancelled(desk, &queue, self.run.as_deref().unwrap_or_default());
         }

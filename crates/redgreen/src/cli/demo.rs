@@ -8,7 +8,7 @@ use redgreen_core::event::Outcome;
 use redgreen_core::text::shell_word;
 use serde::Serialize;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::ops::demo::stack::STACKS;
 use crate::ops::{demo, exit_code, status};
@@ -38,7 +38,7 @@ struct Answer {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let folder = self.folder.map(|folder| desk.folder.join(folder));
         let stack = demo::stack(self.lang.as_deref(), &desk.environment)?;
         let demo =

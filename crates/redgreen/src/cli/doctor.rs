@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::Desk;
-use super::pulse::Pulse;
+use super::CommandContext;
+use super::live_status::LiveStatus;
 use crate::failure::Code;
 use crate::ops;
 use crate::ops::doctor::{self, Check, Finding};
@@ -24,8 +24,8 @@ pub(super) struct Args {}
 
 impl Args {
     #[expect(clippy::unused_self, reason = "every verb is performed alike")]
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
-        let pulse = Pulse::new(desk.printer, &desk.stop);
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
+        let pulse = LiveStatus::new(desk.printer, &desk.stop);
         let mut tell = |what: &str| match desk.printer.live_columns() {
             Some(_) => pulse.doing(what),
             None => desk.printer.talk(&paint(QUIET, &format!("{what}\n"))),

@@ -5,7 +5,7 @@ use redgreen_core::fleet::budget::Allowance;
 use redgreen_core::fleet::status::{JobState, Status};
 use redgreen_core::policy::dollars;
 
-use super::Desk;
+use super::CommandContext;
 use super::queue::{QueueArgs, line};
 use crate::config;
 use crate::failure::Code;
@@ -33,7 +33,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let queue = self.queue.open(desk)?;
         if self.usd_per_day.is_some() || self.tokens_per_day.is_some() {
             let known = queue.allowance()?;
@@ -59,7 +59,7 @@ impl Args {
 }
 
 /// Prints every change as it happens, without polling.
-fn watch(desk: &Desk, queue: &Queue) -> Result<Code> {
+fn watch(desk: &CommandContext, queue: &Queue) -> Result<Code> {
     let printer = desk.printer;
     queue.watch(&mut |changed| {
         match changed {

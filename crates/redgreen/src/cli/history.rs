@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::ops::history;
 use crate::view;
@@ -23,7 +23,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let history = history::history(&desk.project()?, self.limit)?;
         let mut text = String::new();
         let subject = |entry: &history::Entry| {

@@ -6,7 +6,7 @@ use std::panic;
 use anyhow::{Context, Result};
 use redgreen_core::hook::{self, Event, Host, MESSAGE_BYTES_MAX, Output};
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::{Code, Failure};
 use crate::ops;
 use crate::view::Printer;
@@ -51,7 +51,7 @@ impl Asker {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let Some(host) = self.host.host() else { return self.git(desk) };
         let read = message().map_err(|error| format!("{error:#}"));
         let read = read.and_then(|message| hook::read(&message, self.moment.as_deref()));
@@ -63,7 +63,7 @@ impl Args {
     }
 
     /// Git hooks get no message.
-    fn git(&self, desk: &Desk) -> Result<Code> {
+    fn git(&self, desk: &CommandContext) -> Result<Code> {
         match self.moment.as_deref() {
             Some("pre-commit") => match ops::hook::pre_commit(&desk.folder, &desk.environment)? {
                 None => Ok(Code::Done),
@@ -80,7 +80,7 @@ impl Args {
 }
 
 /// Any error denies the action if possible, including a bug in redgreen.
-fn answered(host: Host, event: &Event, desk: &Desk) -> Output {
+fn answered(host: Host, event: &Event, desk: &CommandContext) -> Output {
     let asked = panic::AssertUnwindSafe(|| {
         ops::hook::answer(event, &desk.folder, &desk.environment, &desk.stop)
     });

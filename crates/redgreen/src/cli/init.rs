@@ -6,9 +6,9 @@ use anyhow::Result;
 use redgreen_core::hook::Host;
 use serde::Serialize;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
-use crate::ops::init::with::{self, Edit, Way, With};
+use crate::ops::init::integration::{self, Caller, Direction, Edit};
 use crate::ops::{self, init};
 use crate::view;
 
@@ -29,7 +29,7 @@ pub(super) struct Args {
     /// Install the hooks and MCP server of redgreen for this agent, or hooks for git; keeps
     /// existing settings
     #[arg(long, value_name = "WHO", conflicts_with = "hook")]
-    with: Option<Who>,
+    with: Option<Integration>,
     /// Remove them again
     #[arg(long, requires = "with")]
     remove: bool,
@@ -39,7 +39,7 @@ pub(super) struct Args {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Who {
+enum Integration {
     Claude,
     Codex,
     Gemini,
@@ -49,33 +49,35 @@ enum Who {
     Git,
 }
 
-impl Who {
-    fn with(self) -> With {
+impl Integration {
+    fn with(self) -> Caller {
         match self {
-            Who::Claude => With::Agent(Host::Claude),
-            Who::Codex => With::Agent(Host::Codex),
-            Who::Gemini => With::Agent(Host::Gemini),
-            Who::Copilot => With::Agent(Host::Copilot),
-            Who::Cursor => With::Agent(Host::Cursor),
-            Who::Opencode => With::Agent(Host::Opencode),
-            Who::Git => With::Git,
+            Integration::Claude => Caller::Agent(Host::Claude),
+            Integration::Codex => Caller::Agent(Host::Codex),
+            Integration::Gemini => Caller::Agent(Host::Gemini),
+            Integration::Copilot => Caller::Agent(Host::Copilot),
+            Integration::Cursor => Caller::Agent(Host::Cursor),
+            Integration::Opencode => Caller::Agent(Host::Opencode),
+            Integration::Git => Caller::Git,
         }
     }
 
     /// What the user has to do in the agent itself.
     fn next(self) -> &'static str {
         match self {
-            Who::Codex => {
+            Integration::Codex => {
                 "run /hooks in codex and trust them (codex skips untrusted hooks), then run: \
                  redgreen session start \"<brief>\""
             }
-            Who::Gemini => {
+            Integration::Gemini => {
                 "trust the folder in gemini (it skips untrusted settings), then run: redgreen \
                  session start \"<brief>\""
             }
-            Who::Claude | Who::Copilot | Who::Cursor | Who::Opencode | Who::Git => {
-                "redgreen session start \"<brief>\""
-            }
+            Integration::Claude
+            | Integration::Copilot
+            | Integration::Cursor
+            | Integration::Opencode
+            | Integration::Git => "redgreen session start \"<brief>\"",
         }
     }
 }
@@ -93,13 +95,13 @@ enum Hook {
 }
 
 #[derive(Serialize)]
-struct Written {
+struct WrittenFile {
     version: u32,
     file: String,
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         if let Some(who) = self.with {
             return self.install(desk, who);
         }
@@ -114,14 +116,14 @@ impl Args {
         };
         let file = file.display().to_string();
         let text = format!("wrote {}\n{}", view::name(&file), view::next_line(next));
-        desk.printer.answer(&text, &Written { version: 1, file });
+        desk.printer.answer(&text, &WrittenFile { version: 1, file });
         Ok(Code::Done)
     }
 
-    fn install(&self, desk: &Desk, who: Who) -> Result<Code> {
+    fn install(&self, desk: &CommandContext, who: Integration) -> Result<Code> {
         let project = desk.project()?;
-        let way = if self.remove { Way::Out } else { Way::In };
-        let files = with::plan(&project, who.with(), way)?;
+        let way = if self.remove { Direction::Out } else { Direction::In };
+        let files = integration::plan(&project, who.with(), way)?;
         let shown: String = files.iter().map(|edit| view::patch(&edit.diff, false)).collect();
         if files.is_empty() || self.print {
             let text = if files.is_empty() { "nothing to change\n".to_owned() } else { shown };
@@ -138,7 +140,7 @@ impl Args {
                 return Ok(Code::No);
             }
         }
-        with::write(&project, way, &files)?;
+        integration::write(&project, way, &files)?;
         let next = if self.remove { "git status" } else { who.next() };
         let text = format!("{}{}", if is_asked { "" } else { &shown }, view::next_line(next));
         desk.printer.answer(&text, &Installed { version: 1, written: true, files });

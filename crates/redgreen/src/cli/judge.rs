@@ -7,7 +7,7 @@ use anyhow::Result;
 use redgreen_core::phase::JudgedPhase;
 use redgreen_core::verdict::{Decision, Reason};
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::ops::judge::{self, Question};
 use crate::view;
@@ -62,7 +62,7 @@ enum PhaseName {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let phase = match self.phase {
             PhaseName::Red => JudgedPhase::Red,
             PhaseName::Green => JudgedPhase::Green,

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::{Code, Failure};
 use crate::ops::mcp::Server;
 
@@ -14,7 +14,7 @@ use crate::ops::mcp::Server;
 pub(super) struct Args {}
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let Self {} = self;
         let server = Server {
             folder: desk.folder.clone(),

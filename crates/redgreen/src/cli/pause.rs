@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::ops;
 use crate::view;
@@ -16,7 +16,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let asked = ops::pause::pause(&desk.project()?, self.run.as_deref())?;
         let id = asked.run.tail();
         let next = view::next_line(&format!("redgreen watch {id}"));

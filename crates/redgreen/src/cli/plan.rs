@@ -8,11 +8,11 @@ use anyhow::{Context, Result};
 use redgreen_core::report::Exit;
 use redgreen_core::test_list;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::{Code, Failure};
 use crate::foreign;
 use crate::ops;
-use crate::ops::plan::Edited;
+use crate::ops::plan::PlanEdit;
 use crate::process::Program;
 use crate::view;
 
@@ -34,7 +34,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let project = desk.project()?;
         let edited = edit(desk, &project, self.run.as_deref())?;
         let text = match &edited {
@@ -51,10 +51,10 @@ impl Args {
 
 /// Opens the editor until the list is valid. `None` if nothing changed.
 pub(super) fn edit(
-    desk: &Desk,
+    desk: &CommandContext,
     project: &crate::engine::Project,
     run: Option<&str>,
-) -> Result<Option<Edited>> {
+) -> Result<Option<PlanEdit>> {
     let draft = ops::plan::draft(project, run)?;
     let Some(editor) = &desk.environment.editor else {
         return Err(Failure::usage("no editor: VISUAL and EDITOR are not set")
@@ -103,7 +103,7 @@ fn open(editor: &str, file: &std::path::Path) -> Result<()> {
     }
 }
 
-pub(super) fn answer(edited: &Edited) -> String {
+pub(super) fn answer(edited: &PlanEdit) -> String {
     let id = edited.run.tail();
     let (when, next) = match edited.at_work {
         true => ("in the next PLAN", format!("redgreen watch {id}")),

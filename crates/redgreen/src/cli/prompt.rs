@@ -6,11 +6,11 @@ use anyhow::Result;
 use redgreen_core::event::{Commits, Outcome};
 use redgreen_core::phase::Phase;
 
-use super::{Desk, plan, say};
+use super::{CommandContext, plan, say};
 use crate::engine::Project;
 use crate::failure::Code;
-use crate::ops::{self, Stopped};
-use crate::process::{Typed, typed};
+use crate::ops::{self, RunEnd};
+use crate::process::{Input, typed};
 use crate::view;
 
 /// The maximum size of a diff before the question is repeated.
@@ -22,9 +22,9 @@ const PAUSES_MAX: u32 = 1_000;
 
 /// Prints how the run stopped. On a terminal, asks about a run that waits for a human.
 pub(super) fn end(
-    desk: &Desk,
+    desk: &CommandContext,
     project: &Project,
-    stopped: &Stopped,
+    stopped: &RunEnd,
     no_input: bool,
 ) -> Result<Code> {
     desk.stopped(stopped);
@@ -32,7 +32,7 @@ pub(super) fn end(
         && !desk.printer.json
         && std::io::stdin().is_terminal()
         && std::io::stderr().is_terminal();
-    let mut decided: Option<Stopped> = None;
+    let mut decided: Option<RunEnd> = None;
     for _ in 0..PAUSES_MAX {
         let last = decided.as_ref().unwrap_or(stopped);
         let next = match &last.outcome {
@@ -57,15 +57,15 @@ pub(super) fn end(
 /// Asks until the answer is clear. An empty line or the end of input leaves the run as it is. The
 /// first word is the answer; the rest is its text.
 fn asked<T>(
-    desk: &Desk,
+    desk: &CommandContext,
     question: &str,
     mut answer: impl FnMut(&str, &str) -> Result<Answer<T>>,
 ) -> Result<Option<T>> {
     for _ in 0..QUESTIONS_MAX {
         desk.printer.talk(question);
         match typed(&desk.stop, None)? {
-            Typed::Line(line) if line.is_empty() => return Ok(None),
-            Typed::Line(line) => {
+            Input::Line(line) if line.is_empty() => return Ok(None),
+            Input::Line(line) => {
                 let (word, rest) = line.split_once(' ').unwrap_or((&line, ""));
                 match answer(word, rest.trim())? {
                     Answer::Done(value) => return Ok(Some(value)),
@@ -75,7 +75,7 @@ fn asked<T>(
                     }
                 }
             }
-            Typed::End | Typed::TimeUp => return Ok(None),
+            Input::End | Input::TimeUp => return Ok(None),
         }
     }
     Ok(None)
@@ -89,7 +89,7 @@ enum Answer<T> {
 }
 
 /// A finished run: merge it, end it, or continue with another item.
-fn waiting(desk: &Desk, project: &Project, stopped: &Stopped) -> Result<Option<Stopped>> {
+fn waiting(desk: &CommandContext, project: &Project, stopped: &RunEnd) -> Result<Option<RunEnd>> {
     let merged = ops::decide::to_be_merged(project, &stopped.state)?;
     let trees = [stopped.state.run.base.tree.as_str(), merged.as_str()];
     desk.printer.talk(&changes(project, trees)?);
@@ -120,11 +120,11 @@ fn waiting(desk: &Desk, project: &Project, stopped: &Stopped) -> Result<Option<S
 
 /// A run that is paused after a phase.
 fn paused(
-    desk: &Desk,
+    desk: &CommandContext,
     project: &Project,
-    stopped: &Stopped,
+    stopped: &RunEnd,
     after: Phase,
-) -> Result<Option<Stopped>> {
+) -> Result<Option<RunEnd>> {
     let id = stopped.folder.id.as_str();
     let head = &stopped.state.progress.head.tree;
     let before = stopped.state.before(after).map_or(head, |waypoint| &waypoint.progress.head.tree);
@@ -162,13 +162,18 @@ fn paused(
     })
 }
 
-fn abort(desk: &Desk, project: &Project, id: &str) -> Result<Stopped> {
+fn abort(desk: &CommandContext, project: &Project, id: &str) -> Result<RunEnd> {
     let stopped = ops::decide::abort(project, Some(id), &mut desk.watch())?;
     super::decide::approved(desk, project, &stopped);
     Ok(stopped)
 }
 
-fn resume(desk: &Desk, project: &Project, id: &str, more: Option<&str>) -> Result<Stopped> {
+fn resume(
+    desk: &CommandContext,
+    project: &Project,
+    id: &str,
+    more: Option<&str>,
+) -> Result<RunEnd> {
     let (run, more) = (Some(id.to_owned()), more.map(str::to_owned));
     let request = ops::resume::Request { run, more, ..Default::default() };
     let stopped = ops::resume::resume(project, &request, &mut desk.watch())?;

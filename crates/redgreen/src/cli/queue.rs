@@ -8,7 +8,7 @@ use redgreen_core::fleet::status::Status;
 use redgreen_core::names::JobId;
 use redgreen_core::policy::dollars;
 
-use super::Desk;
+use super::CommandContext;
 use crate::config;
 use crate::failure::Code;
 use crate::ops;
@@ -37,7 +37,7 @@ pub(super) struct QueueArgs {
 const HEADING: &str = "Queue";
 
 impl QueueArgs {
-    pub(super) fn open(&self, desk: &Desk) -> Result<Queue> {
+    pub(super) fn open(&self, desk: &CommandContext) -> Result<Queue> {
         let lease =
             self.lease.map(|seconds| config::milliseconds(seconds, "--lease")).transpose()?;
         let place = Place {
@@ -51,7 +51,11 @@ impl QueueArgs {
 
     /// The queue, if the name is that of a job, or the beginning of one, and not of a run in this
     /// clone.
-    pub(super) fn of_job(&self, desk: &Desk, name: Option<&str>) -> Result<Option<Queue>> {
+    pub(super) fn of_job(
+        &self,
+        desk: &CommandContext,
+        name: Option<&str>,
+    ) -> Result<Option<Queue>> {
         let Some(name) = name else { return Ok(None) };
         if JobId::parse(name).is_ok() {
             return self.open(desk).map(Some);
@@ -81,7 +85,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let jobs = ops::fleet::jobs(&self.queue.open(desk)?, self.all)?;
         let text = match jobs.is_empty() {
             true => format!(
@@ -121,12 +125,12 @@ pub(super) struct CancelArgs {
 }
 
 impl CancelArgs {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         cancelled(desk, &self.queue.open(desk)?, &self.job)
     }
 }
 
-pub(super) fn cancelled(desk: &Desk, queue: &Queue, job: &str) -> Result<Code> {
+pub(super) fn cancelled(desk: &CommandContext, queue: &Queue, job: &str) -> Result<Code> {
     let status = ops::fleet::cancel(queue, job, &who(desk))?;
     let words = match status.state.is_over() {
         true => format!("job {} is aborted\n", status.id),
@@ -139,7 +143,7 @@ pub(super) fn cancelled(desk: &Desk, queue: &Queue, job: &str) -> Result<Code> {
 }
 
 /// The author of a decision, as far as git knows.
-pub(super) fn who(desk: &Desk) -> String {
+pub(super) fn who(desk: &CommandContext) -> String {
     let identity = desk.project().and_then(|project| project.git.identity());
     identity.unwrap_or_else(|_| "somebody".to_owned())
 }

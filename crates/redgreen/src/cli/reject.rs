@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use super::say::run_and_words;
 use crate::failure::Code;
 use crate::ops;
@@ -18,7 +18,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let (run, why) = run_and_words(&self.words);
         let stopped = ops::reject::reject(&desk.clearing_project()?, run, why, &mut desk.watch())?;
         desk.stopped_with(&stopped, "the test is rejected; `resume` writes a new one");

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::ops::notes;
 use crate::view;
@@ -13,7 +13,7 @@ use crate::view;
 pub(super) struct Args {}
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let repaired = notes::repair(&desk.project()?)?;
         let written = view::count(repaired.rewritten.len(), "note");
         let aside = view::count(repaired.set_aside.len(), "damaged text");

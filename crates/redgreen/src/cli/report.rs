@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::foreign;
 use crate::ops::report;
@@ -30,7 +30,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let project = desk.project()?;
         let timeline = report::report(&project, self.run.as_deref())?;
         if let Some(path) = self.html {

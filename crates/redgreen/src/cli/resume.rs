@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use super::prompt::end;
 use super::run::{AgentArgs, AttemptArgs, LimitArgs};
 use crate::agent::choice::Choice;
 use crate::failure::Code;
 use crate::ops;
-use crate::ops::brief::Wish;
+use crate::ops::brief::BriefSource;
 use crate::ops::run::Limits;
 use crate::view;
 
@@ -46,7 +46,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let project = desk.trusted_project()?;
         let Self { run, or_run, more, agents, examples, no_input, choose, attempts, limits } = self;
         let (mut agents, mut limits): (Choice, Limits) = (agents.into(), limits.into());
@@ -58,7 +58,7 @@ impl Args {
                 .talk(&view::notice_line("no run or handoff note to resume; starting a new run"));
             let here = Some(desk.folder.clone());
             let request = ops::run::Request {
-                wish: Wish::Request(request),
+                wish: BriefSource::Request(request),
                 here,
                 agents,
                 examples,

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::ops;
 
@@ -15,7 +15,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let stopped =
             ops::rollback::rollback(&desk.clearing_project()?, &self.commit, &mut desk.watch())?;
         desk.stopped_with(&stopped, "rolled back; `redgreen resume` continues from there");

@@ -7,7 +7,7 @@ use redgreen_core::attempts::{ATTEMPTS_MAX, JOBS_MAX};
 use redgreen_core::phase::Phase;
 use redgreen_core::text::shell_word;
 
-use super::Desk;
+use super::CommandContext;
 use super::prompt::end;
 use crate::agent::Team;
 use crate::agent::choice::{self, Choice};
@@ -15,8 +15,8 @@ use crate::config::NetworkAccess;
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
 use crate::ops;
-use crate::ops::brief::Wish;
-use crate::ops::run::Ready;
+use crate::ops::brief::BriefSource;
+use crate::ops::run::PreparedRun;
 use crate::view;
 
 /// Develop a feature test by test on a new branch; your checkout does not change until you approve
@@ -184,16 +184,18 @@ impl Pause {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let request = (!self.request.is_empty()).then(|| self.request.join(" "));
         let wish = match (request, self.spec, self.task, self.lld, self.issue) {
             (None, spec, ..) if self.red.is_some() => {
-                Wish::Red { red: self.red.unwrap_or_default(), spec }
+                BriefSource::Red { red: self.red.unwrap_or_default(), spec }
             }
-            (Some(request), ..) => Wish::Request(request),
-            (_, Some(spec), ..) => Wish::Spec(spec),
-            (_, _, Some(task), ..) => Wish::Task(task),
-            (_, _, _, Some(lld), issue) => Wish::Design { issue: issue.unwrap_or_default(), lld },
+            (Some(request), ..) => BriefSource::Request(request),
+            (_, Some(spec), ..) => BriefSource::Spec(spec),
+            (_, _, Some(task), ..) => BriefSource::Task(task),
+            (_, _, _, Some(lld), issue) => {
+                BriefSource::Design { issue: issue.unwrap_or_default(), lld }
+            }
             (None, None, None, None, _) => {
                 return Err(nothing_to_build(&desk.folder, &self.context).into());
             }
@@ -212,7 +214,7 @@ impl Args {
             artifacts: self.artifacts,
             limits,
         };
-        let ready = Ready::check(&project, &request, &mut desk.watch())?;
+        let ready = PreparedRun::check(&project, &request, &mut desk.watch())?;
         say_what_is_left_alone(desk, &project)?;
         // Nothing is sent to a person, and no sandbox holds them, so there is nothing to say.
         if !ready.team().is_human() {
@@ -263,7 +265,7 @@ fn nothing_to_build(folder: &Path, context: &[PathBuf]) -> Failure {
 
 /// What is sent to whom, and what the sandbox allows: before the first run, and if the settings
 /// allow more.
-fn say_what_agents_see(desk: &Desk, project: &Project, team: &Team) {
+fn say_what_agents_see(desk: &CommandContext, project: &Project, team: &Team) {
     let is_first = project.store.latest().is_none();
     let agent = &project.file.agent;
     if is_first {
@@ -279,7 +281,7 @@ fn say_what_agents_see(desk: &Desk, project: &Project, team: &Team) {
 }
 
 /// Facts for careful users before anything starts.
-fn say_what_is_left_alone(desk: &Desk, project: &Project) -> Result<()> {
+fn say_what_is_left_alone(desk: &CommandContext, project: &Project) -> Result<()> {
     let dirty = project.git.dirty_count()?;
     let count = dirty.staged + dirty.unstaged + dirty.untracked;
     if count > 0 {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use redgreen_core::text::shell_word;
 use serde::Serialize;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::ops::salvage::{self, Changes, Detail, Lines};
 use crate::view;
@@ -52,14 +52,14 @@ enum Act {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Done {
+struct SalvageResult {
     version: u32,
     salvage: salvage::Item,
     branch: Option<String>,
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let project = desk.project()?;
         match self.act.unwrap_or(Act::List) {
             Act::List => {
@@ -106,7 +106,7 @@ impl Args {
                 );
                 desk.printer.answer(
                     &text,
-                    &Done { version: 1, salvage: item, branch: Some(branch.to_string()) },
+                    &SalvageResult { version: 1, salvage: item, branch: Some(branch.to_string()) },
                 );
             }
             Act::Drop { name } => {
@@ -116,7 +116,8 @@ impl Args {
                     view::name(&item.name),
                     item.commit
                 );
-                desk.printer.answer(&text, &Done { version: 1, salvage: item, branch: None });
+                desk.printer
+                    .answer(&text, &SalvageResult { version: 1, salvage: item, branch: None });
             }
         }
         Ok(Code::Done)

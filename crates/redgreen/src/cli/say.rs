@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use super::queue::QueueArgs;
 use crate::failure::Code;
 use crate::ops;
@@ -23,7 +23,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let (run, words) = run_and_words(&self.words);
         if let Some(queue) = self.queue.of_job(desk, run)? {
             let status = ops::fleet::say(&queue, run.unwrap_or_default(), words)?;

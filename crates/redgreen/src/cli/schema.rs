@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::ops::schema;
 
@@ -15,7 +15,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(&self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(&self, desk: &CommandContext) -> Result<Code> {
         desk.printer.raw(schema::schema(&self.name).unwrap_or_default());
         Ok(Code::Done)
     }

@@ -5,11 +5,11 @@ use std::io::{self, IsTerminal};
 use anyhow::Result;
 use redgreen_core::verdict::Decision;
 
-use super::Desk;
+use super::CommandContext;
 use super::judge::{reason_line, word};
 use crate::engine::Project;
 use crate::failure::{Code, Failure};
-use crate::ops::session::{self, Ask, Checked, Ended, Resolution, Status, Undone};
+use crate::ops::session::{self, Ask, CheckResult, Resolution, SessionEnd, Status, UndoResult};
 use crate::view;
 
 /// Judge each TDD step in your own checkout, whether you or your coding agent makes it
@@ -59,7 +59,7 @@ enum Act {
         test: Option<String>,
     },
     /// Decide about a disputed test, on a terminal: keep it, or drop it with its RED
-    Resolve { resolution: Word },
+    Resolve { resolution: AnswerWord },
     /// End the session and show what is proven; does not change files
     End {
         /// Do not ask if work is unproven
@@ -69,13 +69,13 @@ enum Act {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Word {
+enum AnswerWord {
     Keep,
     Drop,
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         match self.act {
             Act::Start { brief } => {
                 let status = session::start(&desk.trusted_project()?, &brief.unwrap_or_default())?;
@@ -128,8 +128,8 @@ impl Args {
             }
             Act::Resolve { resolution } => {
                 let resolution = match resolution {
-                    Word::Keep => Resolution::Keep,
-                    Word::Drop => Resolution::Drop,
+                    AnswerWord::Keep => Resolution::Keep,
+                    AnswerWord::Drop => Resolution::Drop,
                 };
                 resolve(desk, resolution)
             }
@@ -139,7 +139,7 @@ impl Args {
 }
 
 /// Only a person may decide. The agent that disputes a test must not.
-fn resolve(desk: &Desk, resolution: Resolution) -> Result<Code> {
+fn resolve(desk: &CommandContext, resolution: Resolution) -> Result<Code> {
     let project = desk.project()?;
     let status = session::status(&project)?;
     if !is_person() {
@@ -175,7 +175,7 @@ fn is_person() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-fn end(desk: &Desk, unproven: bool) -> Result<Code> {
+fn end(desk: &CommandContext, unproven: bool) -> Result<Code> {
     let project = desk.project()?;
     confirm_end(desk, &project, unproven)?;
     let ended = session::end(&project)?;
@@ -184,7 +184,7 @@ fn end(desk: &Desk, unproven: bool) -> Result<Code> {
 }
 
 /// Prevents ending a session with unproven work by accident.
-fn confirm_end(desk: &Desk, project: &Project, unproven: bool) -> Result<()> {
+fn confirm_end(desk: &CommandContext, project: &Project, unproven: bool) -> Result<()> {
     // An unreadable session ends without a question.
     let Ok(status) = session::status(project) else { return Ok(()) };
     if unproven || status.standing == "proven" {
@@ -212,7 +212,7 @@ const TEXT_LINES_MAX: usize = 60;
 /// The maximum number of files to list.
 const FILES_MAX: usize = 8;
 
-fn told(desk: &Desk, head: &str, status: &Status) {
+fn told(desk: &CommandContext, head: &str, status: &Status) {
     desk.printer.answer(&with_rows(head, status), status);
 }
 
@@ -242,7 +242,7 @@ fn with_rows(head: &str, status: &Status) -> String {
     format!("{head}\n{}", view::block(&rows, &status.next))
 }
 
-fn checked_words(checked: &Checked, explain: bool) -> String {
+fn checked_words(checked: &CheckResult, explain: bool) -> String {
     let Some(judgement) = &checked.judgement else {
         let head = match checked.session.dispute {
             Some(_) => "a test is disputed, so nothing is judged",
@@ -277,7 +277,7 @@ fn checked_words(checked: &Checked, explain: bool) -> String {
     format!("{} {}\n{}", judgement.phase, word(judgement.verdict), view::block(&rows, &next))
 }
 
-fn undone_words(head: &str, undone: &Undone) -> String {
+fn undone_words(head: &str, undone: &UndoResult) -> String {
     let files = match &undone.files {
         Some(command) => format!("unchanged; to restore them: {command}"),
         None => String::new(),
@@ -285,7 +285,7 @@ fn undone_words(head: &str, undone: &Undone) -> String {
     format!("{head}\n{}", view::block(&[("files", &files)], &undone.session.next))
 }
 
-fn ended_words(ended: &Ended) -> String {
+fn ended_words(ended: &SessionEnd) -> String {
     let phases: Vec<String> = ended.steps.iter().map(|step| step.phase.to_string()).collect();
     let rows = [
         ("accepted", if phases.is_empty() { "nothing".to_owned() } else { phases.join(", ") }),

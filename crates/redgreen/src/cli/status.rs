@@ -4,7 +4,7 @@ use anyhow::Result;
 use redgreen_core::event::Outcome;
 use redgreen_core::phase::Phase;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::ops;
 use crate::ops::status::{self, Overview, Unreadable};
@@ -28,7 +28,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let status = status::status(&desk.project()?, self.run.as_deref(), self.all)?;
         let text = if status.runs.is_empty() && status.unreadable.is_empty() {
             format!(

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use anyhow::Result;
 use redgreen_core::fleet::{Limits, MergeWhen, Priority};
 
-use super::Desk;
+use super::CommandContext;
 use super::queue::QueueArgs;
 use crate::config;
 use crate::failure::{Code, Failure};
 use crate::ops;
-use crate::ops::brief::Wish;
-use crate::ops::submit::{Queued, Request};
+use crate::ops::brief::BriefSource;
+use crate::ops::submit::{QueuedJob, Request};
 use crate::view;
 
 /// Put a brief into the queue; any worker of the fleet takes it
@@ -95,12 +95,14 @@ enum PriorityArg {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let wish = match (self.spec, self.task, self.lld, self.issue) {
-            (Some(spec), ..) => Wish::Spec(spec),
-            (_, Some(task), ..) => Wish::Task(task),
-            (_, _, Some(lld), issue) => Wish::Design { issue: issue.unwrap_or_default(), lld },
-            (None, None, None, _) => Wish::Request(self.request.join(" ")),
+            (Some(spec), ..) => BriefSource::Spec(spec),
+            (_, Some(task), ..) => BriefSource::Task(task),
+            (_, _, Some(lld), issue) => {
+                BriefSource::Design { issue: issue.unwrap_or_default(), lld }
+            }
+            (None, None, None, _) => BriefSource::Request(self.request.join(" ")),
         };
         let project = match desk.project() {
             Ok(project) => Some(project),
@@ -146,7 +148,7 @@ impl Args {
             desk.printer.answer(&text, &all);
             return Ok(Code::Done);
         }
-        if self.request.is_empty() && matches!(&request.wish, Wish::Request(_)) {
+        if self.request.is_empty() && matches!(&request.wish, BriefSource::Request(_)) {
             return Err(Failure::usage("no brief: say what to build")
                 .next("redgreen submit \"<what to build>\"")
                 .into());
@@ -157,7 +159,7 @@ impl Args {
     }
 }
 
-fn words(queued: &Queued) -> String {
+fn words(queued: &QueuedJob) -> String {
     let what = match queued.known {
         true => format!("job {} already exists: it is {}", queued.job, queued.state),
         false => format!("job {} queued", queued.job),

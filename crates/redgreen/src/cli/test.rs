@@ -8,10 +8,10 @@ use anyhow::Result;
 use redgreen_core::report::{EXIT_CODE_ONLY, LoadError, Outcome, Report, Status, Test};
 use redgreen_core::text::{shell_word, without_colours};
 
-use super::Desk;
+use super::CommandContext;
 use crate::config;
 use crate::failure::Code;
-use crate::ops::test::{self, Covered, Tested};
+use crate::ops::test::{self, CoverageSummary, TestRun};
 use crate::view::{self, BAD, DOUBT, GOOD, QUIET, STRONG, paint};
 
 /// The maximum number of failures on one screen.
@@ -55,7 +55,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let timeout = Duration::from_millis(config::milliseconds(self.timeout, "--timeout")?);
         let tests = test::open(&desk.folder, &desk.environment, timeout, &desk.stop)?;
         if self.list {
@@ -96,7 +96,7 @@ enum Detail {
 }
 
 /// Failures first, then other facts, and the counts last.
-fn summary(tested: &Tested, detail: Detail) -> String {
+fn summary(tested: &TestRun, detail: Detail) -> String {
     let report = &tested.report;
     let mut text = String::new();
     for error in &report.load_errors {
@@ -239,7 +239,7 @@ fn skipped(report: &Report, detail: Detail) -> String {
     }
 }
 
-fn coverage(covered: &Covered) -> String {
+fn coverage(covered: &CoverageSummary) -> String {
     let mut text = format!("{:.1} %, {} of {} lines", covered.percent, covered.hit, covered.lines);
     for file in covered.files.iter().filter(|file| file.hit < file.lines).take(UNCOVERED_MAX) {
         write!(text, "\n{} lines not covered in {}", file.lines - file.hit, name(&file.path)).ok();
@@ -258,7 +258,7 @@ fn commands(report: &Report) -> String {
     commands.join(" && ")
 }
 
-fn closing(tested: &Tested) -> String {
+fn closing(tested: &TestRun) -> String {
     let counts = tested.counts;
     let outside = tested.report.errors_outside.len();
     let parts = [

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::ops::trust::{self, Trust};
 use crate::view;
@@ -22,7 +22,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(&self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(&self, desk: &CommandContext) -> Result<Code> {
         let project = desk.project()?;
         let (root, environment) = (&project.git.root, &project.environment);
         let trust = match (self.show, self.revoke) {

@@ -9,12 +9,12 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use anyhow::{Context, Result};
 use redgreen_core::page::{self, escaped};
-use redgreen_core::review::comment::{Side, Standing};
+use redgreen_core::review::comment::{CommentStatus, Side};
 use redgreen_serve::web::guard::{Allows, Guard, Refusal, TOKEN_CHARS};
 use redgreen_serve::web::{self, Place, Reply, Request, Site};
 use serde::Serialize;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::{Code, Failure};
 use crate::journal::LivePlace;
 use crate::ops::ui::{Action, Draft, Reviews, View};
@@ -53,7 +53,7 @@ struct Address {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let reviews =
             Reviews::new(desk.folder.clone(), desk.environment.clone(), desk.stop.clone())?;
         if let Some(path) = &self.page {
@@ -150,7 +150,12 @@ impl Pages {
             let view = View::parse(request.query("view"), steps);
             let diff = if is_live { None } else { Some(self.reviews.diff(&folder, steps, view)?) };
             let now = self.reviews.now(&folder, steps);
-            pages::run(self.chrome(), steps, &now, &pages::Shown { view, layout, drafts, diff })
+            pages::run(
+                self.chrome(),
+                steps,
+                &now,
+                &pages::PageContent { view, layout, drafts, diff },
+            )
         })?
     }
 
@@ -168,9 +173,9 @@ impl Pages {
             }
             "settle" => {
                 let standing = if request.form("to") == Some("open") {
-                    Standing::Sent
+                    CommentStatus::Sent
                 } else {
-                    Standing::Resolved
+                    CommentStatus::Resolved
                 };
                 let id = request.form("id").and_then(|id| id.parse().ok()).unwrap_or(0);
                 self.reviews.settle(&folder, id, standing)?;

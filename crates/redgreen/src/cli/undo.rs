@@ -3,7 +3,7 @@
 use anyhow::Result;
 use redgreen_core::event::Outcome;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::ops;
 use crate::view;
@@ -21,7 +21,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let stopped =
             ops::undo::undo(&desk.clearing_project()?, self.run.as_deref(), &mut desk.watch())?;
         let target = view::name(&stopped.state.run.target).into_owned();

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use redgreen_core::proof::range::{RangeSpec, typed};
 use redgreen_core::proof::{Proof, Shard, view};
 
-use super::Desk;
+use super::CommandContext;
 use crate::config;
 use crate::failure::{Code, Failure};
 use crate::foreign;
@@ -71,7 +71,7 @@ enum Commits {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let proof = if self.merge.is_empty() {
             self.prove(desk)?
         } else {
@@ -87,7 +87,7 @@ impl Args {
         Ok(if self.shard.is_some() { Code::Done } else { verify::exit_code(&proof) })
     }
 
-    fn prove(&self, desk: &Desk) -> Result<Proof> {
+    fn prove(&self, desk: &CommandContext) -> Result<Proof> {
         let question = Question {
             range: self.asked()?,
             commits: self.commits == Commits::Auto,
@@ -111,11 +111,11 @@ impl Args {
         }
     }
 
-    fn merge_files(&self, desk: &Desk) -> Vec<PathBuf> {
+    fn merge_files(&self, desk: &CommandContext) -> Vec<PathBuf> {
         self.merge.iter().map(|path| desk.folder.join(path)).collect()
     }
 
-    fn write(&self, desk: &Desk, proof: &Proof) -> Result<()> {
+    fn write(&self, desk: &CommandContext, proof: &Proof) -> Result<()> {
         type Write = fn(&Proof) -> String;
         let files: [(&Option<PathBuf>, Write); 5] = [
             (&self.summary, view::markdown),
@@ -138,7 +138,7 @@ impl Args {
 }
 
 /// Writes the job summary and the annotations of the pull request.
-fn tell_github(desk: &Desk, proof: &Proof) -> Result<()> {
+fn tell_github(desk: &CommandContext, proof: &Proof) -> Result<()> {
     if let Some(path) = config::ci_variable("GITHUB_STEP_SUMMARY") {
         let act = || format!("add to {path}");
         let mut file = OpenOptions::new()

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::Desk;
+use super::CommandContext;
 use crate::failure::Code;
 use crate::ops;
 
@@ -16,7 +16,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let stopped = ops::watch::watch(&desk.project()?, self.run.as_deref(), &mut desk.watch())?;
         desk.stopped(&stopped);
         Ok(stopped.code())

@@ -4,7 +4,7 @@ use anyhow::Result;
 use redgreen_core::attempts::Summary;
 use redgreen_core::verdict::{Decision, Side};
 
-use super::{Desk, status};
+use super::{CommandContext, status};
 use crate::failure::Code;
 use crate::ops::why;
 use crate::view;
@@ -25,7 +25,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let why = why::why(&desk.project()?, self.run.as_deref())?;
         let mut rows = status::rows(&why.run);
         rows.push(("gate", why.gate.to_owned()));
@@ -61,7 +61,7 @@ impl Args {
 }
 
 /// Several attempts: each with its verdict, and why one of them was chosen.
-fn attempts(why: &why::Why) -> String {
+fn attempts(why: &why::Explanation) -> String {
     let lines = match &why.attempts {
         Some(all) => all.lines().into_iter().chain([all.why.clone()]).collect(),
         None => why.run.attempts.iter().map(Summary::line).collect::<Vec<_>>(),

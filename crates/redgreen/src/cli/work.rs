@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use redgreen_core::fleet::TAGS_MAX;
 use redgreen_core::names::{Label, Repository, Tag};
 
-use super::Desk;
+use super::CommandContext;
 use super::queue::QueueArgs;
 use super::run::AgentArgs;
 use crate::agent::choice::Choice;
@@ -52,7 +52,7 @@ pub(super) struct Args {
 }
 
 impl Args {
-    pub(super) fn perform(self, desk: &Desk) -> Result<Code> {
+    pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         if self.jobs == 0 || self.jobs > JOBS_MAX {
             return Err(Failure::usage(format!(
                 "--jobs is {}; expected 1 to {JOBS_MAX}",

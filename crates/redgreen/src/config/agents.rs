@@ -18,7 +18,7 @@ pub struct Row {
     pub title: String,
     pub command: Command,
     #[serde(default)]
-    pub speaks: Speaks,
+    pub speaks: Protocol,
     #[serde(default)]
     pub prompt: PromptBy,
     /// Arguments of a new conversation. `{session}` is an id of our choice.
@@ -93,13 +93,13 @@ pub enum Command {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Speaks {
+pub enum Protocol {
     Acp,
     #[serde(untagged)]
     Prints(Dialect),
 }
 
-impl Default for Speaks {
+impl Default for Protocol {
     fn default() -> Self {
         Self::Prints(Dialect::Text)
     }
@@ -308,10 +308,10 @@ mod tests {
         let row: Row = toml::from_str("command = \"my-agent --once\"\nprompt = \"file\"").unwrap();
         assert_eq!(
             (row.program(), row.prompt, row.speaks),
-            (None, PromptBy::File, Speaks::default())
+            (None, PromptBy::File, Protocol::default())
         );
         let row: Row = toml::from_str("command = [\"x\", \"acp\"]\nspeaks = \"acp\"").unwrap();
-        assert_eq!((row.program(), row.speaks), (Some("x"), Speaks::Acp));
+        assert_eq!((row.program(), row.speaks), (Some("x"), Protocol::Acp));
         assert!(toml::from_str::<Row>("command = \"x\"\nspeaks = \"klingon\"").is_err());
     }
 

@@ -17,7 +17,7 @@ pub struct Attempts {
     /// Their agents, in turn.
     pub agents: Vec<String>,
     /// The phases; GREEN if none is named.
-    pub phases: Vec<In>,
+    pub phases: Vec<AttemptPhase>,
     /// Attempts at work at the same time.
     pub jobs: Option<u32>,
 }
@@ -25,7 +25,7 @@ pub struct Attempts {
 /// A phase with evidence that can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum In {
+pub enum AttemptPhase {
     Red,
     Green,
     Refactor,
@@ -52,12 +52,12 @@ fn within(key: &str, number: u32, most: u32) -> Result<u32> {
         .into())
 }
 
-impl In {
+impl AttemptPhase {
     fn phase(self) -> Phase {
         match self {
-            In::Red => Phase::Red,
-            In::Green => Phase::Green,
-            In::Refactor => Phase::Refactor,
+            AttemptPhase::Red => Phase::Red,
+            AttemptPhase::Green => Phase::Green,
+            AttemptPhase::Refactor => Phase::Refactor,
         }
     }
 }

@@ -10,12 +10,12 @@ pub struct Store {
     pub at: PathBuf,
     /// Its real path.
     pub from: PathBuf,
-    pub way: Way,
+    pub way: Access,
 }
 
 /// How tools in another home find it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Access {
     /// By a link at the same path.
     Linked,
     /// By a variable, because the tool writes to the path in the home.
@@ -26,13 +26,13 @@ pub enum Way {
 
 /// The path in the home, variables that change it with the path below them, and how to provide it.
 /// None of these folders contains credentials.
-type Row = (&'static str, &'static [(&'static str, &'static str)], Way);
+type Row = (&'static str, &'static [(&'static str, &'static str)], Access);
 const STORES: &[Row] = &[
-    ("go/pkg/mod", &[("GOMODCACHE", ""), ("GOPATH", "pkg/mod")], Way::Linked),
-    (".m2/repository", &[], Way::Linked),
-    (".gradle/caches", &[("GRADLE_USER_HOME", "caches")], Way::Named("GRADLE_RO_DEP_CACHE")),
-    (".gradle/wrapper/dists", &[("GRADLE_USER_HOME", "wrapper/dists")], Way::Laid),
-    (".mix", &[("MIX_HOME", "")], Way::Linked),
+    ("go/pkg/mod", &[("GOMODCACHE", ""), ("GOPATH", "pkg/mod")], Access::Linked),
+    (".m2/repository", &[], Access::Linked),
+    (".gradle/caches", &[("GRADLE_USER_HOME", "caches")], Access::Named("GRADLE_RO_DEP_CACHE")),
+    (".gradle/wrapper/dists", &[("GRADLE_USER_HOME", "wrapper/dists")], Access::Laid),
+    (".mix", &[("MIX_HOME", "")], Access::Linked),
 ];
 
 /// The folders of version managers, relative to a home, and a variable that changes each. If a

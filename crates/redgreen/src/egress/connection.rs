@@ -9,12 +9,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use redgreen_core::egress::{
-    Admission, HEAD_BYTES_MAX, Malformed, Request, Target, is_public, parse,
+    Admission, HEAD_BYTES_MAX, Request, RequestError, Target, is_public, parse,
 };
 
 use super::Rules;
 use super::log::{Log, Outcome};
-use super::stream::{Passed, Stream, relay};
+use super::stream::{ByteCounts, Stream, relay};
 use crate::config::Secret;
 
 /// The time limit for a request, and for the answer of the user's proxy.
@@ -30,7 +30,7 @@ const NOT_ALLOWED: &str = "it is not on the allow-list";
 const NOT_PUBLIC: &str = "it resolves to a private address, so allow it with its port";
 
 #[derive(Clone)]
-pub(super) struct Shared {
+pub(super) struct ProxyState {
     pub(super) rules: Arc<Rules>,
     pub(super) log: Arc<Log>,
     pub(super) stopped: Arc<AtomicBool>,
@@ -50,7 +50,7 @@ impl From<io::Error> for ConnectError {
 }
 
 /// Serves a connection on its own thread.
-pub(super) fn serve(client: Stream, shared: &Shared) {
+pub(super) fn serve(client: Stream, shared: &ProxyState) {
     let own = shared.clone();
     own.busy.fetch_add(1, Ordering::Relaxed);
     let run = move || {
@@ -63,11 +63,11 @@ pub(super) fn serve(client: Stream, shared: &Shared) {
     }
 }
 
-fn handle(mut client: Stream, shared: &Shared) -> io::Result<()> {
+fn handle(mut client: Stream, shared: &ProxyState) -> io::Result<()> {
     client.set_timeouts(HEAD_POLL)?;
     let (request, rest) = match read_request(&mut client, shared)? {
         Ok(request) => request,
-        Err(Malformed(why)) => {
+        Err(RequestError(why)) => {
             return answer(&mut client, "400 Bad Request", &format!("redgreen's proxy: {why}"));
         }
     };
@@ -97,8 +97,10 @@ fn handle(mut client: Stream, shared: &Shared) -> io::Result<()> {
         Request::Tunnel { .. } => rest.len(),
         Request::Plain { head, .. } => head.len() + rest.len(),
     };
-    let passed = passed
-        .map(|passed| Passed { sent: passed.sent + u64::try_from(already).unwrap_or(0), ..passed });
+    let passed = passed.map(|passed| ByteCounts {
+        sent: passed.sent + u64::try_from(already).unwrap_or(0),
+        ..passed
+    });
     let outcome = passed.map_or_else(|error| Outcome::Failed(error.to_string()), Outcome::Passed);
     shared.log.add(target, &outcome);
     Ok(())
@@ -112,8 +114,8 @@ pub(crate) fn setting(target: &Target) -> String {
 /// The request, and the bytes after its head.
 fn read_request(
     client: &mut Stream,
-    shared: &Shared,
-) -> io::Result<Result<(Request, Vec<u8>), Malformed>> {
+    shared: &ProxyState,
+) -> io::Result<Result<(Request, Vec<u8>), RequestError>> {
     let deadline = Instant::now() + HEAD_TIME;
     let mut bytes = Vec::new();
     loop {

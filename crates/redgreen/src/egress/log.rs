@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use redgreen_core::egress::Target;
 use serde::Serialize;
 
-use super::stream::Passed;
+use super::stream::ByteCounts;
 
 /// The file name in the folder of a turn.
 pub const FILE: &str = "network.jsonl";
@@ -23,7 +23,7 @@ const VERSION: u32 = 1;
 /// The result of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    Passed(Passed),
+    Passed(ByteCounts),
     Refused(&'static str),
     /// Allowed, but the connection failed for this reason.
     Failed(String),
@@ -38,11 +38,11 @@ pub struct Refusal {
 
 #[derive(Debug)]
 pub(super) struct Log {
-    kept: Mutex<Kept>,
+    kept: Mutex<LogState>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct LogState {
     file: File,
     lines: usize,
     refusals: Vec<Refusal>,
@@ -66,14 +66,14 @@ impl Log {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
         let file = file.with_context(|| format!("open {}", path.display()))?;
-        Ok(Self { kept: Mutex::new(Kept { file, lines: 0, refusals: Vec::new() }) })
+        Ok(Self { kept: Mutex::new(LogState { file, lines: 0, refusals: Vec::new() }) })
     }
 
     pub(super) fn add(&self, target: &Target, outcome: &Outcome) {
         let (word, reason, passed) = match outcome {
             Outcome::Passed(passed) => ("allowed", None, *passed),
-            Outcome::Refused(why) => ("refused", Some(*why), Passed::default()),
-            Outcome::Failed(why) => ("failed", Some(why.as_str()), Passed::default()),
+            Outcome::Refused(why) => ("refused", Some(*why), ByteCounts::default()),
+            Outcome::Failed(why) => ("failed", Some(why.as_str()), ByteCounts::default()),
         };
         let line = LineV1 {
             version: VERSION,
@@ -106,7 +106,7 @@ impl Log {
         std::mem::take(&mut self.kept().refusals)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, LogState> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -24,7 +24,7 @@ pub enum Stream {
 
 /// The number of bytes in each direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Passed {
+pub struct ByteCounts {
     pub sent: u64,
     pub received: u64,
 }
@@ -96,7 +96,7 @@ struct Line {
 
 /// Forwards bytes in both directions until both ends are done, one is gone, the connection is idle,
 /// or the proxy stops.
-pub fn relay(client: Stream, server: Stream, stopped: &Arc<AtomicBool>) -> io::Result<Passed> {
+pub fn relay(client: Stream, server: Stream, stopped: &Arc<AtomicBool>) -> io::Result<ByteCounts> {
     client.set_timeouts(POLL)?;
     server.set_timeouts(POLL)?;
     let (from_server, to_client) = (server.try_clone()?, client.try_clone()?);
@@ -111,7 +111,7 @@ pub fn relay(client: Stream, server: Stream, stopped: &Arc<AtomicBool>) -> io::R
         .name("proxy".to_owned())
         .spawn(move || pass(from_server, to_client, &other))?;
     let sent = pass(client, server, &line);
-    Ok(Passed { sent, received: down.join().unwrap_or_default() })
+    Ok(ByteCounts { sent, received: down.join().unwrap_or_default() })
 }
 
 fn pass(mut from: Stream, mut to: Stream, line: &Line) -> u64 {

@@ -9,8 +9,8 @@ use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use redgreen_core::agent::{Assignment, Said};
-use redgreen_core::attempts::{self, Candidate, Comparison, Tested};
+use redgreen_core::agent::{AgentActivity, Assignment};
+use redgreen_core::attempts::{self, Candidate, Comparison, PassCount};
 use redgreen_core::change::{Class, Kind};
 use redgreen_core::event::{Event, Outcome};
 use redgreen_core::names::{Label, Oid};
@@ -19,7 +19,7 @@ use redgreen_core::state::State;
 use redgreen_core::step::{self, Step};
 
 use super::turn::write;
-use super::{Engine, Project, Sight, elapsed_ms, now};
+use super::{Engine, Progress, Project, elapsed_ms, now};
 use crate::agent::Team;
 use crate::journal::{LiveWriter, RunFolder};
 use crate::runner::Suite;
@@ -27,7 +27,7 @@ use crate::trial;
 
 /// One attempt at work, told to the engine of the run.
 enum Message {
-    Said(u32, Role, Said),
+    Said(u32, Role, AgentActivity),
     Ended(u32, Box<Result<Candidate>>),
 }
 
@@ -87,13 +87,13 @@ impl<'a> Engine<'a> {
                 Message::Said(number, role, said) => {
                     let said = match said {
                         // Words of several agents cannot be told apart.
-                        Said::Text(_) | Said::Cost(_) => continue,
-                        Said::Tool { name, what } => {
-                            Said::Tool { name: format!("attempt {number}: {name}"), what }
+                        AgentActivity::Text(_) | AgentActivity::Cost(_) => continue,
+                        AgentActivity::Tool { name, what } => {
+                            AgentActivity::Tool { name: format!("attempt {number}: {name}"), what }
                         }
                     };
                     live.said(now(), role, &said);
-                    (self.observe)(Sight::Live(role, &said));
+                    (self.observe)(Progress::Live(role, &said));
                 }
                 Message::Ended(number, ended) => {
                     at_work.retain(|other| *other != number);
@@ -120,7 +120,7 @@ impl<'a> Engine<'a> {
         let mut state = self.state.clone();
         let budget = &mut state.run.policy.budget;
         *budget = budget.left_after(&self.state.spent).shared_by(unfinished);
-        state.spent = redgreen_core::policy::Spent::default();
+        state.spent = redgreen_core::policy::RunCost::default();
         Start {
             project: self.project,
             folder: self.folder.clone(),
@@ -140,7 +140,7 @@ impl<'a> Engine<'a> {
         let candidates: Vec<&Candidate> = self.state.candidates().iter().filter(of).collect();
         let mut results = Vec::new();
         for one in &candidates {
-            let mut others = Tested::default();
+            let mut others = PassCount::default();
             let theirs = candidates
                 .iter()
                 .filter(|other| other.number != one.number && !other.tests.is_empty());
@@ -199,7 +199,7 @@ impl<'a> Engine<'a> {
         for number in 1..=attempts::ATTEMPTS_MAX {
             let place = self.project.workshop.join(format!("{}{}", self.folder.id, suffix(number)));
             if place.exists() {
-                let mut silent = |_: Sight<'_>| {};
+                let mut silent = |_: Progress<'_>| {};
                 self.beside(number, &mut silent).clear_attempt()?;
             }
         }
@@ -250,8 +250,8 @@ impl Start<'_> {
     fn make(self, sender: &Sender<Message>) {
         let Self { project, folder, state, team, assignment, time, number } = self;
         let live = sender.clone();
-        let mut observe = |sight: Sight<'_>| {
-            if let Sight::Live(role, said) = sight {
+        let mut observe = |sight: Progress<'_>| {
+            if let Progress::Live(role, said) = sight {
                 // Nobody listens any more if the run failed.
                 live.send(Message::Said(number, role, said.clone())).ok();
             }

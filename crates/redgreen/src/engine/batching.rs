@@ -8,14 +8,14 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use redgreen_core::agent::{Assignment, Failure as AgentFailure, Turn};
 use redgreen_core::artifact::{self, Red, TestFile};
-use redgreen_core::batch::{self, Written};
+use redgreen_core::batch::{self, TestSource};
 use redgreen_core::brief::Target;
 use redgreen_core::brief::blocks::{Block, blocks};
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::coverage::Coverage;
 use redgreen_core::phase::{Phase, Role};
 use redgreen_core::report::Report;
-use redgreen_core::state::{Covering, Situation};
+use redgreen_core::state::{CoverageStep, Situation};
 use redgreen_core::syntax::{Language, items};
 use redgreen_core::verdict::{Code, Decision, Reason, Verdict};
 
@@ -23,14 +23,14 @@ use super::Engine;
 use super::turn::write;
 use crate::failure::Failure;
 use crate::foreign;
-use crate::trial::{self, Tried};
+use crate::trial::{self, TrialResult};
 
 /// The maximum number of uncovered lines to list.
 const LINES_MAX: usize = 12;
 
 impl Engine<'_> {
     /// The state of GREEN while only more tests are missing.
-    pub(super) fn covering(&self) -> Option<&Covering> {
+    pub(super) fn covering(&self) -> Option<&CoverageStep> {
         match &self.state.situation {
             Situation::Working { attempt, .. } => attempt.covering.as_ref(),
             _ => None,
@@ -44,7 +44,7 @@ impl Engine<'_> {
         phase: Phase,
         tree: &str,
         before: &Report,
-        tried: &mut Tried,
+        tried: &mut TrialResult,
         timeout: Duration,
     ) -> Result<Option<String>> {
         let brief = &self.state.run.brief;
@@ -57,14 +57,14 @@ impl Engine<'_> {
         if phase == Phase::Red && brief.batch().is_some() && !self.state.progress.more {
             let in_source = self.tests_in_source(tree, &tried.change)?;
             let tests = self.source_tests(tree, &tried.change)?;
-            let written = Written { before, after: &tried.shown, in_source, tests: &tests };
+            let written = TestSource { before, after: &tried.shown, in_source, tests: &tests };
             let mut weighed = batch::weigh(brief, &self.state.run.policy, written);
             weighed.reasons.extend(batch::untouched(brief, phase, &self.changed_paths(tree)?));
             tried.verdict.notes.extend(weighed.warnings);
             if !weighed.reasons.is_empty() {
                 let notes = std::mem::take(&mut tried.verdict.notes);
                 // The tests are correct so far, so they stay.
-                let standing = Some(redgreen_core::verdict::Standing { kept: 0, reached: 0 });
+                let standing = Some(redgreen_core::verdict::TestProgress { kept: 0, reached: 0 });
                 tried.verdict = Verdict { notes, standing, ..Verdict::refused(weighed.reasons) };
             }
         }
@@ -189,7 +189,7 @@ impl Engine<'_> {
         phase: Phase,
         tree: &str,
         before: &Report,
-        tried: &Tried,
+        tried: &TrialResult,
         covered: Option<String>,
     ) -> Result<(Option<u64>, Option<String>)> {
         let run = &self.state.run;
@@ -206,7 +206,7 @@ impl Engine<'_> {
                 }
                 let in_source = self.tests_in_source(tree, &tried.change)?;
                 let tests = self.source_tests(tree, &tried.change)?;
-                let written = Written { before, after: &tried.shown, in_source, tests: &tests };
+                let written = TestSource { before, after: &tried.shown, in_source, tests: &tests };
                 let red = artifact::red(&run.brief, &run.id, files, written, &warnings);
                 count = Some(red.test_count);
                 test_file = red.test_files.first().map(|file| file.path.clone());
@@ -301,7 +301,7 @@ fn is_inside(worktree: &Path, path: &str) -> bool {
 }
 
 /// While tests are added for coverage, accepted code must not change.
-fn only_tests(tried: &mut Tried) {
+fn only_tests(tried: &mut TrialResult) {
     let code =
         tried.change.paths.iter().filter(|changed| {
             !matches!(changed.class, Class::Test | Class::MoreTests | Class::Mixed)

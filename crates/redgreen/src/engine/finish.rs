@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use redgreen_core::agent::Trouble;
+use redgreen_core::agent::AttemptFailure;
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
-use redgreen_core::event::{Commits, Event, ListIs, Manner, Mark, Outcome};
+use redgreen_core::event::{Commits, Event, ListState, Mark, Outcome, RunMode};
 use redgreen_core::judge::reports::{self, Evidence};
 use redgreen_core::names::{Branch, Oid, SalvageName};
 use redgreen_core::phase::JudgedPhase;
@@ -15,11 +15,11 @@ use redgreen_core::test_list;
 use redgreen_core::text::shell_word;
 use redgreen_core::verdict::{Code, Decision};
 
-use super::others::misses_tests;
-use super::review::Added;
+use super::deleted_tests::misses_tests;
+use super::review::BranchChange;
 use super::{Engine, now};
 use crate::failure::{self, Failure};
-use crate::git::{Again, Merge, MergeRequest, RefEdit, Settled, Swap, Unmerge};
+use crate::git::{IsRetry, Merge, MergeRequest, MergeState, RefEdit, Swap, Unmerge};
 use crate::trial;
 
 /// Journalled if a merge could not be undone.
@@ -31,7 +31,7 @@ impl Engine<'_> {
     ///
     /// What is merged follows from the journal (`to_merge`), so that an interrupted merge is
     /// recognised.
-    pub(super) fn merge(&mut self, message: &str, manner: Manner) -> Result<Event> {
+    pub(super) fn merge(&mut self, message: &str, manner: RunMode) -> Result<Event> {
         let git = &self.project.git;
         let target = self.state.run.target.clone();
         let source = self.to_merge(manner.list)?;
@@ -43,9 +43,9 @@ impl Engine<'_> {
             return self.merged(commit, manner.commits);
         }
         match self.added_commits()? {
-            Added::Nothing => {}
-            Added::Commits(commits) => return self.human_committed(commits),
-            Added::Rewritten { tip } => {
+            BranchChange::Nothing => {}
+            BranchChange::Commits(commits) => return self.human_committed(commits),
+            BranchChange::Rewritten { tip } => {
                 return Ok(Event::MergeBlocked { trouble: self.rewritten(&tip) });
             }
         }
@@ -78,12 +78,12 @@ impl Engine<'_> {
     /// The commit to merge: the last one of the run, with the list restored to its state at the
     /// start of the run. The target branch keeps its own list, or none, and two runs never conflict
     /// over theirs.
-    fn to_merge(&self, list: ListIs) -> Result<Mark> {
+    fn to_merge(&self, list: ListState) -> Result<Mark> {
         let git = &self.project.git;
         let head = &self.state.progress.head;
         let tree = match list {
-            ListIs::Kept => head.tree.clone(),
-            ListIs::LeftOut => self.without_list(&head.tree)?,
+            ListState::Kept => head.tree.clone(),
+            ListState::LeftOut => self.without_list(&head.tree)?,
         };
         if tree == head.tree {
             return Ok(head.clone());
@@ -108,9 +108,9 @@ impl Engine<'_> {
         target: &Branch,
         source: &Oid,
         commits: Commits,
-        settled: &Settled,
+        settled: &MergeState,
     ) -> Result<Option<Oid>> {
-        if let Settled::Merged { commit } = settled {
+        if let MergeState::Merged { commit } = settled {
             return Ok(Some(commit.clone()));
         }
         let git = &self.project.git;
@@ -241,7 +241,7 @@ impl Engine<'_> {
     /// Undoes the merge of the run. `to` is the commit of the target branch before the merge. The
     /// run's branch comes back, and the run waits for a decision again. `again` is set after an
     /// interrupted undo.
-    pub fn undo(&mut self, merge: &Oid, to: &Oid, again: Again) -> Result<Outcome> {
+    pub fn undo(&mut self, merge: &Oid, to: &Oid, again: IsRetry) -> Result<Outcome> {
         self.intend("undo")?;
         let git = &self.project.git;
         let (target, head) = (&self.state.run.target, &self.state.progress.head.commit);
@@ -309,14 +309,19 @@ impl Engine<'_> {
     }
 
     /// Tests the result of merging the moved branch. Returns why it must not be merged.
-    fn test_merged(&mut self, target: &Branch, tip: &Oid, source: &Oid) -> Result<Option<Trouble>> {
+    fn test_merged(
+        &mut self,
+        target: &Branch,
+        tip: &Oid,
+        source: &Oid,
+    ) -> Result<Option<AttemptFailure>> {
         let head = self.state.progress.head.clone();
         let tree = match self.project.git.merged_tree(tip, source)? {
             Ok(tree) => tree,
             Err(paths) => {
                 let message =
                     format!("{target} has moved, and both sides changed {}", paths.join(", "));
-                return Ok(Some(Trouble { kind: "merge.conflicts".to_owned(), message }));
+                return Ok(Some(AttemptFailure { kind: "merge.conflicts".to_owned(), message }));
             }
         };
         self.set_out(&head, &head.tree)?;
@@ -345,7 +350,7 @@ impl Engine<'_> {
         // Tests that the other side fixed are fine.
         verdict.reasons.retain(|reason| reason.code != Code::RefactorTurnsGreen);
         Ok((verdict.decision != Decision::Accepted && !verdict.reasons.is_empty()).then(|| {
-            Trouble {
+            AttemptFailure {
                 kind: "merge.tests_fail".to_owned(),
                 message: format!(
                     "{target} has moved, and the tests fail after merging it\n{}",
@@ -391,5 +396,5 @@ impl Engine<'_> {
 }
 
 fn blocked(kind: &str, message: String) -> Event {
-    Event::MergeBlocked { trouble: Trouble { kind: kind.to_owned(), message } }
+    Event::MergeBlocked { trouble: AttemptFailure { kind: kind.to_owned(), message } }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use redgreen_core::change::{Change, Class};
 use redgreen_core::contest::Contest;
-use redgreen_core::event::{Event, Kept, Planning};
+use redgreen_core::event::{Event, PlanResult, StoredReport};
 use redgreen_core::experiment::examples::{self, Example};
 use redgreen_core::names::{Oid, RunFile};
 use redgreen_core::phase::{JudgedPhase, Phase};
@@ -23,7 +23,7 @@ use crate::failure::Failure;
 use crate::git::Worktree;
 use crate::process::{Limits, Program};
 use crate::runner::{self, Suite};
-use crate::trial::{self, Candidate, Ground, Memory, Remembered, Withheld};
+use crate::trial::{self, Candidate, Memory, StoredResult, TrialContext, WithheldSet};
 
 const LINT_OUTPUT_BYTES_MAX: usize = 64 << 10;
 
@@ -122,7 +122,7 @@ impl Engine<'_> {
             targets: (phase == Phase::Green && covering.is_none()).then_some(targets),
             surroundings: memory.recall(&head)?.map(|known| known.surroundings),
             brief: &self.words(),
-            withheld: Withheld {
+            withheld: WithheldSet {
                 examples: &self.withheld()?,
                 due: self.is_last_test(),
                 tests: &withheld_files,
@@ -156,7 +156,7 @@ impl Engine<'_> {
             let accepted = joined.as_ref().map_or(&tree, |joined| &joined.tree);
             memory.keep(
                 accepted,
-                &Remembered { version: 1, report, targets, surroundings: tried.surroundings },
+                &StoredResult { version: 1, report, targets, surroundings: tried.surroundings },
             )?;
         }
         let report = Some(self.keep_report(
@@ -249,9 +249,9 @@ impl Engine<'_> {
         progress.pending.iter().all(|pending| Some(pending) == current)
     }
 
-    pub(super) fn ground<'a>(&'a self, worktree: &'a Worktree) -> Ground<'a> {
+    pub(super) fn ground<'a>(&'a self, worktree: &'a Worktree) -> TrialContext<'a> {
         let project = self.project;
-        Ground {
+        TrialContext {
             git: &project.git,
             checkout: &worktree.path,
             private: Some(&worktree.private),
@@ -276,7 +276,7 @@ impl Engine<'_> {
             .map_or_else(|| Ok(Report::default()), |kept| self.read_report(kept))
     }
 
-    pub(super) fn read_report(&self, kept: &Kept) -> Result<Report> {
+    pub(super) fn read_report(&self, kept: &StoredReport) -> Result<Report> {
         let path = self.folder.path.join(&kept.file);
         let bytes = fs::read(&path).with_context(|| format!("read report {}", path.display()))?;
         serde_json::from_slice(&bytes).map_err(|error| {
@@ -286,7 +286,12 @@ impl Engine<'_> {
         })
     }
 
-    fn judge_plan(&self, answer: &str, tree: &str, change: &Change) -> Result<(Verdict, Planning)> {
+    fn judge_plan(
+        &self,
+        answer: &str,
+        tree: &str,
+        change: &Change,
+    ) -> Result<(Verdict, PlanResult)> {
         let list = self.judged_list(tree)?;
         let harmless = |class: Class| matches!(class, Class::TestList | Class::Documentation);
         let strays: Vec<String> = change
@@ -297,7 +302,7 @@ impl Engine<'_> {
             .collect();
         let mut planned = test_list::judge(answer, list.as_deref(), self.known_list(), &strays);
         test_list::remark(&mut planned, self.list_remarks());
-        let planning = Planning {
+        let planning = PlanResult {
             next: planned.next,
             completed: self.state.progress.completed.clone(),
             pending: planned.pending,
@@ -345,12 +350,17 @@ impl Engine<'_> {
         Ok(unhappy)
     }
 
-    pub(super) fn keep_report(&self, report: &Report, name: &str, tests_ms: u64) -> Result<Kept> {
+    pub(super) fn keep_report(
+        &self,
+        report: &Report,
+        name: &str,
+        tests_ms: u64,
+    ) -> Result<StoredReport> {
         let suffix = self.suffix();
         let file = format!("{:03}-{}{suffix}.json", self.state.reports + 1, name.to_lowercase());
         let json = serde_json::to_string(report).context("write a report as JSON")?;
         write(&self.folder.reports(), &file, text::json(&json).as_bytes())?;
-        Ok(Kept {
+        Ok(StoredReport {
             file: RunFile::parse(&format!("reports/{file}"))?,
             counts: report.counts(),
             summary: summary(report),
@@ -360,7 +370,7 @@ impl Engine<'_> {
 }
 
 /// A verdict without a run of the tests.
-fn judged(phase: Phase, verdict: Verdict, report: Option<Kept>, started: Instant) -> Event {
+fn judged(phase: Phase, verdict: Verdict, report: Option<StoredReport>, started: Instant) -> Event {
     let took_ms = elapsed_ms(started);
     Event::Judged {
         phase,

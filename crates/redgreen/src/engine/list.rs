@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use redgreen_core::names::Oid;
 use redgreen_core::state::Situation;
-use redgreen_core::test_list::{self, Known};
+use redgreen_core::test_list::{self, EngineItems};
 
 use super::Engine;
 use super::turn::write;
@@ -22,9 +22,9 @@ const EARLIER: &str = "earlier-test-list.md";
 
 impl Engine<'_> {
     /// The engine's own knowledge of the list, independent of the file.
-    pub(super) fn known_list(&self) -> Known<'_> {
+    pub(super) fn known_list(&self) -> EngineItems<'_> {
         let progress = &self.state.progress;
-        Known { completed: &progress.completed, pending: &progress.pending }
+        EngineItems { completed: &progress.completed, pending: &progress.pending }
     }
 
     /// Corrections to the list after the current turn.

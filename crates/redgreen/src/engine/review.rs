@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use redgreen_core::agent::Trouble;
+use redgreen_core::agent::AttemptFailure;
 use redgreen_core::event::{Event, Mark};
 use redgreen_core::names::Oid;
 use redgreen_core::phase::JudgedPhase;
@@ -14,16 +14,16 @@ use redgreen_core::state::{Progress, Situation, Stage};
 use redgreen_core::text::shell_word;
 use redgreen_core::verdict::Decision;
 
-use super::others::misses_tests;
+use super::deleted_tests::misses_tests;
 use super::{Engine, elapsed_ms, now};
 use crate::failure::Failure;
-use crate::trial::{self, Candidate, Remembered, Tried, Withheld};
+use crate::trial::{self, Candidate, StoredResult, TrialResult, WithheldSet};
 
 /// More commits than this are judged as one.
 const COMMITS_MAX: usize = 30;
 
 /// What is on the run's branch in addition to the run's own commits.
-pub(super) enum Added {
+pub(super) enum BranchChange {
     Nothing,
     /// On top of them, oldest first.
     Commits(Vec<Mark>),
@@ -34,29 +34,29 @@ pub(super) enum Added {
 }
 
 impl Engine<'_> {
-    pub(super) fn added_commits(&self) -> Result<Added> {
+    pub(super) fn added_commits(&self) -> Result<BranchChange> {
         let (git, head) = (&self.project.git, &self.state.progress.head.commit);
         let Some(tip) = git.read_ref(&self.branch_ref())?.filter(|tip| tip != head) else {
-            return Ok(Added::Nothing);
+            return Ok(BranchChange::Nothing);
         };
         // The next commit of the run may already exist: created, but not journalled before a crash.
         if !git.contains(&tip, head)? {
-            return Ok(Added::Rewritten { tip });
+            return Ok(BranchChange::Rewritten { tip });
         }
         let mut commits = git.commits_since(head, &tip)?;
         if commits.len() > COMMITS_MAX {
             commits = commits.split_off(commits.len() - 1);
         }
-        Ok(Added::Commits(commits))
+        Ok(BranchChange::Commits(commits))
     }
 
     /// The event for commits that somebody added, if there are any.
     pub(super) fn notice_commits(&self) -> Result<Option<Event>> {
         let added =
             match self.added_commits()? {
-                Added::Nothing => return Ok(None),
-                Added::Commits(commits) => commits,
-                Added::Rewritten { tip } => {
+                BranchChange::Nothing => return Ok(None),
+                BranchChange::Commits(commits) => commits,
+                BranchChange::Rewritten { tip } => {
                     let (branch, head) = (&self.state.run.branch, &self.state.progress.head.commit);
                     return Err(Failure::environment(format!("the branch {branch} was rewritten"))
                     .evidence(format!("it points to {tip}, which does not contain the run's \
@@ -88,13 +88,13 @@ impl Engine<'_> {
         }
     }
 
-    pub(super) fn rewritten(&self, tip: &Oid) -> Trouble {
+    pub(super) fn rewritten(&self, tip: &Oid) -> AttemptFailure {
         let (branch, head) = (&self.state.run.branch, &self.state.progress.head.commit);
         let message = format!(
             "the branch {branch} was rewritten: it points to {tip}, which does not contain the \
              run's commit {head}"
         );
-        Trouble { kind: "branch.rewritten".to_owned(), message }
+        AttemptFailure { kind: "branch.rewritten".to_owned(), message }
     }
 
     /// Merges unfinished work with the commits, so that neither is lost.
@@ -146,7 +146,7 @@ impl Engine<'_> {
         if tried.verdict.decision == Decision::Accepted {
             let (report, targets) = (tried.report.clone(), tried.verdict.targets.clone());
             let remembered =
-                Remembered { version: 1, report, targets, surroundings: tried.surroundings };
+                StoredResult { version: 1, report, targets, surroundings: tried.surroundings };
             self.memory()?.keep(&commit.tree, &remembered)?;
         }
         let report = Some(self.keep_report(&tried.report, "review", tests_ms)?);
@@ -160,7 +160,11 @@ impl Engine<'_> {
         })
     }
 
-    fn judge_commit(&self, progress: &Progress, commit: &Mark) -> Result<(JudgedPhase, Tried)> {
+    fn judge_commit(
+        &self,
+        progress: &Progress,
+        commit: &Mark,
+    ) -> Result<(JudgedPhase, TrialResult)> {
         let unbuilt = progress.accepted.as_ref().map(|kept| self.read_report(kept)).transpose()?;
         let owes =
             !progress.targets.is_empty() || unbuilt.is_some_and(|report| !report.owed.is_empty());
@@ -176,7 +180,12 @@ impl Engine<'_> {
         Ok((JudgedPhase::Refactor, first))
     }
 
-    fn try_commit(&self, progress: &Progress, commit: &Mark, phase: JudgedPhase) -> Result<Tried> {
+    fn try_commit(
+        &self,
+        progress: &Progress,
+        commit: &Mark,
+        phase: JudgedPhase,
+    ) -> Result<TrialResult> {
         let worktree = self.worktree();
         let before = match &progress.accepted {
             Some(kept) => self.read_report(kept)?,
@@ -200,7 +209,7 @@ impl Engine<'_> {
                 .recall(&progress.head.tree)?
                 .map(|known| known.surroundings),
             brief: &self.words(),
-            withheld: Withheld::default(),
+            withheld: WithheldSet::default(),
             only: &[],
             timeout: Duration::from_millis(self.state.run.policy.green_timeout_ms),
             explain: false,

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use redgreen_core::event::Event;
 use redgreen_core::names::RunId;
 
-use super::{Engine, Project, Sight};
-use crate::git::{Listed, Worktree};
+use super::{Engine, Progress, Project};
+use crate::git::{CheckoutEntry, Worktree};
 use crate::journal::{self, Journal, RunFolder};
 use crate::runner::Suite;
 
@@ -38,13 +38,13 @@ impl Project {
         if state.left.is_some() {
             return self.store.close(folder);
         }
-        let mut silent = |_: Sight<'_>| {};
+        let mut silent = |_: Progress<'_>| {};
         let mut engine = Engine::reopen(self, folder.clone(), journal, state, None, &mut silent);
         engine.record(&Event::Resumed { policy: None })?;
         engine.run().map(drop)
     }
 
-    fn clear(&self, id: &RunId, listed: &Listed) -> Result<()> {
+    fn clear(&self, id: &RunId, listed: &CheckoutEntry) -> Result<()> {
         if let (true, Some(head)) = (listed.path.is_dir(), &listed.head) {
             let private = tempfile::tempdir().context("make a temporary folder")?;
             let litter = Suite::all_litter().map(str::to_owned).collect();

@@ -7,12 +7,12 @@ use redgreen_core::names::Oid;
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::Policy;
 use redgreen_core::state::State;
-use redgreen_core::steer::{self, Message, Unusable};
+use redgreen_core::steer::{self, Message, MessageError};
 use redgreen_core::step::Step;
 use redgreen_core::test_list;
 
-use super::{Engine, Sight, now};
-use crate::journal::mailbox::{self, Waiting};
+use super::{Engine, Progress, now};
+use crate::journal::mailbox::{self, UnreadMessage};
 use crate::journal::{Journal, Line, RunFolder};
 
 /// The user's messages during a turn, for agents that can be told in the middle of it. A message is
@@ -55,7 +55,7 @@ impl<'a> Inbox<'a> {
 
     fn take(&mut self, mut observe: impl FnMut(&Line, &State)) -> Result<Vec<String>> {
         let mut new = Vec::new();
-        for Waiting { id, message } in mailbox::waiting(self.folder)? {
+        for UnreadMessage { id, message } in mailbox::waiting(self.folder)? {
             // The engine handles the others after the turn.
             let Ok(Message::Say { text }) = message else { continue };
             let Ok(message) = steer::words(&text) else { continue };
@@ -108,13 +108,13 @@ impl Engine<'_> {
             return Ok(false);
         }
         self.intend("listen")?;
-        for Waiting { id, message } in waiting {
+        for UnreadMessage { id, message } in waiting {
             if !self.state.steering.has(&id) {
                 match message.and_then(|message| self.heard(&id, message)) {
                     Ok(event) => self.record(&event)?,
                     Err(unusable) => {
                         let words = format!("a message to this run was not used: {unusable}");
-                        (self.observe)(Sight::Remark(&words));
+                        (self.observe)(Progress::Remark(&words));
                     }
                 }
             }
@@ -123,7 +123,7 @@ impl Engine<'_> {
         Ok(true)
     }
 
-    fn heard(&self, id: &str, message: Message) -> Result<Event, Unusable> {
+    fn heard(&self, id: &str, message: Message) -> Result<Event, MessageError> {
         let id = id.to_owned();
         match message {
             Message::Say { text } => Ok(Event::UserSaid { id, message: steer::words(&text)? }),

@@ -12,7 +12,7 @@ use redgreen_core::summary;
 use redgreen_core::todo_list;
 
 use super::Engine;
-use super::seen::seen_at;
+use super::results::seen_at;
 
 impl Engine<'_> {
     /// The tree of a task's last commit with its box ticked. Other commits, and lists without the

@@ -20,8 +20,8 @@ use redgreen_core::text::shell_word;
 use redgreen_core::{test_list, text};
 
 use super::steering::Inbox;
-use super::{Engine, Project, Sight, batching, elapsed_ms, now};
-use crate::agent::{Agent, Orders, Taken, visible};
+use super::{Engine, Progress, Project, batching, elapsed_ms, now};
+use crate::agent::{Agent, TurnInput, TurnOutput, visible};
 use crate::failure::Failure;
 use crate::foreign;
 use crate::git::{RefEdit, Snapshot, Swap, Worktree, remove_folder};
@@ -128,7 +128,7 @@ impl Engine<'_> {
         let mut live = is_shown.then(|| LiveWriter::begin(&self.folder));
         let mut inbox = Inbox::new(&self.folder, self.journal.as_mut(), &mut self.state);
         let allowance = inbox.state.run.policy.budget.left_after(&inbox.state.spent);
-        let mut orders = Orders {
+        let mut orders = TurnInput {
             assignment,
             worktree: &worktree.path,
             env: &agent_environment(self.project, &self.folder.id, &worktree.path)?,
@@ -147,11 +147,11 @@ impl Engine<'_> {
                 if let Some(live) = &mut live {
                     live.said(now(), role, said);
                 }
-                observe.borrow_mut()(Sight::Live(role, said));
+                observe.borrow_mut()(Progress::Live(role, said));
             },
             messages: &mut || {
                 inbox.messages(|line, state| {
-                    observe.borrow_mut()(Sight::Line(line, state));
+                    observe.borrow_mut()(Progress::Line(line, state));
                 })
             },
         };
@@ -168,7 +168,7 @@ impl Engine<'_> {
         notices.extend(handed_over);
         self.keep_transcript(assignment, &taken.transcript)?;
         let taken = match batching::unmarked(assignment, &taken.turn, &worktree.path)? {
-            Some(turn) => Taken { turn, ..taken },
+            Some(turn) => TurnOutput { turn, ..taken },
             None => taken,
         };
         let (snapshot, list) = self.snapshot_with_list(&worktree, assignment.role, human)?;
@@ -414,13 +414,13 @@ fn given_tests(folder: &RunFolder, assignment: &Assignment) -> Result<Option<Vec
     }
 }
 
-fn put_in_place(files: &[TestFile], worktree: &Path) -> Result<Taken> {
+fn put_in_place(files: &[TestFile], worktree: &Path) -> Result<TurnOutput> {
     for TestFile { path, content } in files {
         foreign::write(worktree, path, content.as_bytes())
             .with_context(|| format!("write {path}"))?;
     }
     let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    Ok(Taken {
+    Ok(TurnOutput {
         turn: Turn::Done { answer: String::new() },
         cost: redgreen_core::agent::Cost {
             tokens: Some(0),

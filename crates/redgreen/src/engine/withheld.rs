@@ -13,7 +13,7 @@ use redgreen_core::names::{Oid, RunFile};
 use redgreen_core::phase::Phase;
 use redgreen_core::state::{Acceptance, Progress, Situation, Stage};
 use redgreen_core::verdict::Decision;
-use redgreen_core::withheld::{self, FILE_BYTES_MAX, FOLDER, Joined, TestFile, Withheld};
+use redgreen_core::withheld::{self, AddedTests, FILE_BYTES_MAX, FOLDER, TestFile, WithheldTests};
 
 use super::Engine;
 use super::turn::write;
@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::foreign;
 use crate::git::{Worktree, remove_folder};
 use crate::runner::{self, Suite};
-use crate::trial::Tried;
+use crate::trial::TrialResult;
 
 /// A line of a `.gitignore`, so that no snapshot, diff or salvage contains it.
 pub(super) const IGNORED: &str = "/.redgreen/withheld/";
@@ -63,7 +63,7 @@ impl Engine<'_> {
         assignment: &Assignment,
         tree: &Oid,
         name: &str,
-    ) -> Result<(Option<Withheld>, Vec<String>)> {
+    ) -> Result<(Option<WithheldTests>, Vec<String>)> {
         let Some(folder) = self.withheld_folder(worktree, false)?.filter(|_| assignment.withhold)
         else {
             return Ok((None, Vec::new()));
@@ -98,7 +98,7 @@ impl Engine<'_> {
             serde_json::to_string(&sorted.files).context("write the withheld tests as JSON")?;
         write(&self.folder.path, &file, json.as_bytes())?;
         let paths = sorted.files.iter().map(|file| file.path.clone()).collect();
-        let kept = Withheld { file, paths, tests: withheld::count(&sorted.files) };
+        let kept = WithheldTests { file, paths, tests: withheld::count(&sorted.files) };
         Ok((Some(kept), sorted.dropped))
     }
 
@@ -135,7 +135,10 @@ impl Engine<'_> {
         Ok(left)
     }
 
-    fn read_withheld(&self, Withheld { file, paths, .. }: &Withheld) -> Result<Vec<TestFile>> {
+    fn read_withheld(
+        &self,
+        WithheldTests { file, paths, .. }: &WithheldTests,
+    ) -> Result<Vec<TestFile>> {
         let place = self.folder.path.join(file);
         let read = fs::read(&place).map_err(|error| error.to_string());
         let read = read
@@ -168,8 +171,8 @@ impl Engine<'_> {
         &self,
         phase: Phase,
         files: &[TestFile],
-        tried: &Tried,
-    ) -> Option<Withheld> {
+        tried: &TrialResult,
+    ) -> Option<WithheldTests> {
         let Situation::Working { attempt, .. } = &self.state.situation else { return None };
         let accepted = phase == Phase::Red && tried.verdict.decision == Decision::Accepted;
         let written =
@@ -177,7 +180,7 @@ impl Engine<'_> {
         let is_kept = |file: &&TestFile| tried.unseen.paths.contains(&file.path);
         let kept: Vec<TestFile> = files.iter().filter(is_kept).cloned().collect();
         let (file, paths) = (written.file.clone(), tried.unseen.paths.clone());
-        Some(Withheld { file, paths, tests: withheld::count(&kept) })
+        Some(WithheldTests { file, paths, tests: withheld::count(&kept) })
     }
 
     /// GREEN: the tree to commit, with the withheld tests that it passes.
@@ -185,8 +188,8 @@ impl Engine<'_> {
         &self,
         tree: &Oid,
         files: &[TestFile],
-        tried: &Tried,
-    ) -> Result<Option<Joined>> {
+        tried: &TrialResult,
+    ) -> Result<Option<AddedTests>> {
         let unseen = &tried.unseen;
         if tried.verdict.decision != Decision::Accepted || unseen.paths.is_empty() {
             return Ok(None);
@@ -196,11 +199,11 @@ impl Engine<'_> {
             joining.map(|file| (file.path.as_ref(), file.text.as_str())).collect();
         let tree = self.project.git.with_files(tree, &joining)?;
         let tests = u64::try_from(unseen.passed.len()).unwrap_or(u64::MAX);
-        Ok(Some(Joined { tree, paths: unseen.paths.clone(), tests }))
+        Ok(Some(AddedTests { tree, paths: unseen.paths.clone(), tests }))
     }
 
     /// The commit in progress, if it contains withheld tests.
-    pub(super) fn joining(&self) -> Option<&Joined> {
+    pub(super) fn joining(&self) -> Option<&AddedTests> {
         match &self.state.situation {
             Situation::Working { stage: Stage::Committing { acceptance }, .. } => {
                 let Acceptance { joined, .. } = acceptance.as_ref();

@@ -11,7 +11,7 @@ use super::{Git, TreeFile};
 
 /// A path that differs between two trees. A rename is a deletion and an addition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Changed {
+pub struct PathChange {
     /// Bytes that are not UTF-8 are replaced by U+FFFD.
     pub path: String,
     pub status: Status,
@@ -44,7 +44,7 @@ pub struct DiffText {
     pub cut: bool,
 }
 
-impl Changed {
+impl PathChange {
     /// Whether the path is or was a submodule.
     pub fn is_submodule(&self) -> bool {
         // The mode as git prints it, read as decimal.
@@ -54,7 +54,7 @@ impl Changed {
 }
 
 impl Git {
-    pub fn diff(&self, old: &str, new: &str) -> Result<Vec<Changed>> {
+    pub fn diff(&self, old: &str, new: &str) -> Result<Vec<PathChange>> {
         if old == new {
             return Ok(Vec::new());
         }
@@ -124,7 +124,7 @@ impl Git {
 
 /// Compares two lists of files that are sorted by the bytes of their paths. The result has the same
 /// order.
-fn compared(before: &[TreeFile], after: &[TreeFile]) -> Vec<Changed> {
+fn compared(before: &[TreeFile], after: &[TreeFile]) -> Vec<PathChange> {
     let (mut before, mut after) = (before.iter().peekable(), after.iter().peekable());
     let mut all = Vec::new();
     loop {
@@ -148,7 +148,7 @@ fn compared(before: &[TreeFile], after: &[TreeFile]) -> Vec<Changed> {
         let Some(file) = new.or(old) else { return all };
         let path = file.path.to_string_lossy().into_owned();
         let mode = |file: Option<&TreeFile>| file.map_or(0, |file| in_decimal(file.mode));
-        all.push(Changed { path, status, old_mode: mode(old), new_mode: mode(new) });
+        all.push(PathChange { path, status, old_mode: mode(old), new_mode: mode(new) });
     }
 }
 
@@ -165,7 +165,7 @@ fn in_decimal(mode: u32) -> u32 {
 }
 
 /// Parses `:100644 100755 <id> <id> M`.
-fn changed(about: &str, path: String) -> Option<Changed> {
+fn changed(about: &str, path: String) -> Option<PathChange> {
     let mut words = about.strip_prefix(':')?.split(' ');
     let old_mode = words.next()?.parse().ok()?;
     let new_mode = words.next()?.parse().ok()?;
@@ -176,7 +176,7 @@ fn changed(about: &str, path: String) -> Option<Changed> {
         'T' => Status::TypeChanged,
         _ => return None,
     };
-    Some(Changed { path, status, old_mode, new_mode })
+    Some(PathChange { path, status, old_mode, new_mode })
 }
 
 #[cfg(test)]

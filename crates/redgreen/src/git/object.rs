@@ -14,10 +14,10 @@ const KEPT_FILE_BYTES_MAX: usize = 256 << 10;
 
 /// A cache of files by object id.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Blobs(Arc<Mutex<Kept>>);
+pub(super) struct Blobs(Arc<Mutex<BlobCache>>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct BlobCache {
     bytes: usize,
     blobs: HashMap<String, Vec<u8>>,
 }
@@ -40,7 +40,7 @@ impl Git {
     /// Empties the cache. A process that can write to the repository can replace an object under
     /// the same id. A trial has to notice that, so it does not use files that were read earlier.
     pub fn forget_files(&self) {
-        *self.listed.blobs.0.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
+        *self.listed.blobs.0.lock().unwrap_or_else(PoisonError::into_inner) = BlobCache::default();
     }
 
     pub fn tree_of(&self, commit: &str) -> Result<Oid> {

@@ -51,7 +51,7 @@ pub enum Expected {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Pushed {
+pub enum PushOutcome {
     Done,
     /// A ref is not as expected, or the server refuses.
     Refused {
@@ -118,7 +118,7 @@ impl Remote {
     }
 
     /// Changes refs there, all of them or none.
-    pub fn push(&self, git: &Git, changes: &[Change]) -> Result<Pushed> {
+    pub fn push(&self, git: &Git, changes: &[Change]) -> Result<PushOutcome> {
         let mut call = self.call(&git.root).args(["push", "--quiet", "--atomic", "--no-verify"]);
         for change in changes {
             if let Expected::Is(old) = &change.expected {
@@ -133,14 +133,14 @@ impl Remote {
         let act = format!("push to {}", self.url);
         let output = call.args(["--", &self.url]).args(refs).ask(&act)?;
         if output.success() {
-            return Ok(Pushed::Done);
+            return Ok(PushOutcome::Done);
         }
         let words = output.stderr_text();
         let is_no = ["[rejected]", "[remote rejected]", "stale info", "atomic"]
             .iter()
             .any(|no| words.contains(no));
         if is_no {
-            Ok(Pushed::Refused { words: complaint(&words) })
+            Ok(PushOutcome::Refused { words: complaint(&words) })
         } else {
             Err(refused(&act, &output))
         }
@@ -174,8 +174,8 @@ impl Remote {
             }
             let change = Change { name: NOTES.to_owned(), new, expected: Expected::Is(before) };
             match self.push(git, &[change])? {
-                Pushed::Done => return Ok(()),
-                Pushed::Refused { .. } => {
+                PushOutcome::Done => return Ok(()),
+                PushOutcome::Refused { .. } => {
                     self.stop.sleep(Duration::from_millis(20 * u64::from(attempt % 10 + 1)))?;
                 }
             }

@@ -21,7 +21,7 @@ const MINUTE: usize = 60;
 
 /// A commit to import, with its note.
 #[derive(Clone, Debug)]
-pub struct Noted {
+pub struct NotedCommit {
     pub subject: String,
     pub note: String,
 }
@@ -53,7 +53,7 @@ impl Git {
     }
 
     /// Adds commits to `main`, oldest first, each with its note. Runs two processes.
-    pub fn import(&self, commits: &[Noted]) -> Result<()> {
+    pub fn import(&self, commits: &[NotedCommit]) -> Result<()> {
         let act = format!("import commits into {}", self.root.display());
         let mut stream = String::new();
         let mut notes = String::new();

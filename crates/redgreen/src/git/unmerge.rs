@@ -11,7 +11,7 @@ use super::{Git, Status};
 
 /// Whether an earlier attempt was killed and may have left the checkout half done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum IsRetry {
     Yes,
     No,
 }
@@ -40,7 +40,13 @@ impl Git {
 
     /// Moves `target` from `merge` back to `to`, together with its checkout if there is one. The
     /// caller makes sure that the commits stay reachable.
-    pub fn unmerge(&self, target: &Branch, merge: &Oid, to: &Oid, again: Again) -> Result<Unmerge> {
+    pub fn unmerge(
+        &self,
+        target: &Branch,
+        merge: &Oid,
+        to: &Oid,
+        again: IsRetry,
+    ) -> Result<Unmerge> {
         let name = target.full_ref();
         if self.read_ref(&name)?.as_ref() == Some(to) {
             return Ok(Unmerge::Done);
@@ -79,7 +85,7 @@ impl Git {
         checkout: &MergeCheckout,
         target: &Branch,
         [merge, to]: [&Oid; 2],
-        again: Again,
+        again: IsRetry,
     ) -> Result<Unmerge> {
         let place = checkout.folder.display().to_string();
         if let Some(what) = checkout.under_way() {
@@ -93,7 +99,7 @@ impl Git {
             ));
         }
         let probe = self.probe(checkout, merge, &self.tree_of(to)?)?;
-        if again == Again::Yes {
+        if again == IsRetry::Yes {
             // Git writes the files first, then the index, then the branch. All files it wrote are
             // in `to`.
             self.take_back(checkout, &probe, "", &[])?;

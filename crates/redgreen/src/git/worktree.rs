@@ -32,7 +32,7 @@ pub struct Worktree {
 
 /// A checkout of the repository as listed by git, the user's or ours.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Listed {
+pub struct CheckoutEntry {
     pub path: PathBuf,
     pub head: Option<Oid>,
     /// The short name of the checked out branch.
@@ -64,7 +64,7 @@ impl Git {
     }
 
     /// All checkouts of the repository, the main one first.
-    pub fn worktree_list(&self) -> Result<Vec<Listed>> {
+    pub fn worktree_list(&self) -> Result<Vec<CheckoutEntry>> {
         let act = "list worktrees";
         let call = || self.call(["worktree", "list", "--porcelain", "-z"]);
         // A call that had to be ended is an error, and is not repeated.
@@ -82,10 +82,10 @@ impl Git {
             return Err(refused(act, &answer));
         }
         let answer = answer.stdout;
-        let mut all: Vec<Listed> = Vec::new();
+        let mut all: Vec<CheckoutEntry> = Vec::new();
         for field in answer.split(|byte| *byte == 0) {
             if let Some(folder) = field.strip_prefix(b"worktree ") {
-                all.push(Listed { path: path(folder), ..Listed::default() });
+                all.push(CheckoutEntry { path: path(folder), ..CheckoutEntry::default() });
             } else if let Some(last) = all.last_mut() {
                 last.read(&String::from_utf8_lossy(field));
             }
@@ -143,7 +143,7 @@ impl Git {
     }
 }
 
-impl Listed {
+impl CheckoutEntry {
     fn read(&mut self, field: &str) {
         match field.split_once(' ').unwrap_or((field, "")) {
             ("HEAD", commit) => self.head = Oid::parse(commit).ok(),

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
-use redgreen_core::agent::Said;
+use redgreen_core::agent::AgentActivity;
 use redgreen_core::live::LiveV1;
 use redgreen_core::phase::Role;
 
@@ -43,7 +43,7 @@ impl LiveWriter {
         Self { path, file, written: 0 }
     }
 
-    pub fn said(&mut self, at: i64, role: Role, said: &Said) {
+    pub fn said(&mut self, at: i64, role: Role, said: &AgentActivity) {
         let Some(file) = &mut self.file else { return };
         let Ok(mut line) = serde_json::to_vec(&LiveV1::new(at, role, said)) else { return };
         line.push(b'\n');
@@ -71,7 +71,7 @@ pub struct LivePlace {
 /// What was said after a place.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Words {
-    pub said: Vec<(i64, Role, Said)>,
+    pub said: Vec<(i64, Role, AgentActivity)>,
     pub until: LivePlace,
 }
 
@@ -126,7 +126,7 @@ pub struct LiveReader {
 
 impl LiveReader {
     /// What was said since the last look, oldest first.
-    pub fn more(&mut self, folder: &RunFolder) -> Vec<(i64, Role, Said)> {
+    pub fn more(&mut self, folder: &RunFolder) -> Vec<(i64, Role, AgentActivity)> {
         let mut said = self.rest();
         let Ok(file) = foreign::open_file(&folder.path.join(FILE)) else { return said };
         let Ok(turn) = turn_of(&file) else { return said };
@@ -137,7 +137,7 @@ impl LiveReader {
         said
     }
 
-    fn rest(&mut self) -> Vec<(i64, Role, Said)> {
+    fn rest(&mut self) -> Vec<(i64, Role, AgentActivity)> {
         let Some(file) = self.file.as_ref().and_then(|file| file.try_clone().ok()) else {
             return Vec::new();
         };
@@ -160,8 +160,8 @@ mod tests {
     use super::*;
     use crate::journal::Store;
 
-    fn text(words: &str) -> Said {
-        Said::Text(words.to_owned())
+    fn text(words: &str) -> AgentActivity {
+        AgentActivity::Text(words.to_owned())
     }
 
     #[test]

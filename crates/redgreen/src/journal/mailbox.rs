@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
-use redgreen_core::steer::{FILE_BYTES_MAX, Message, Unusable};
+use redgreen_core::steer::{FILE_BYTES_MAX, Message, MessageError};
 
 use super::RunFolder;
 use crate::failure::Failure;
@@ -21,9 +21,9 @@ const NAME_CHARS_MAX: usize = 64;
 
 /// A message that is not in the journal yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct UnreadMessage {
     pub id: String,
-    pub message: Result<Message, Unusable>,
+    pub message: Result<Message, MessageError>,
 }
 
 /// Leaves a message for the run. `at` is in milliseconds since 1970. Returns its id.
@@ -50,14 +50,15 @@ pub fn post(folder: &RunFolder, message: &Message, at: i64) -> Result<String> {
 }
 
 /// The waiting messages, oldest first.
-pub fn waiting(folder: &RunFolder) -> Result<Vec<Waiting>> {
+pub fn waiting(folder: &RunFolder) -> Result<Vec<UnreadMessage>> {
     let mut found = Vec::new();
     for id in names(folder)?.into_iter().take(WAITING_MAX) {
         let path = folder.mailbox().join(format!("{id}{ENDING}"));
         let bytes = foreign::read(&path, FILE_BYTES_MAX)
             .with_context(|| format!("read {}", path.display()))?;
-        let message = bytes.ok_or(Unusable::Unreadable).and_then(|bytes| Message::parse(&bytes));
-        found.push(Waiting { id, message });
+        let message =
+            bytes.ok_or(MessageError::Unreadable).and_then(|bytes| Message::parse(&bytes));
+        found.push(UnreadMessage { id, message });
     }
     Ok(found)
 }

@@ -29,7 +29,7 @@ pub struct StepsTail {
 
 /// A line about a note. Its lists of tests grow with the run and are skipped.
 #[derive(Deserialize)]
-struct NotedLine {
+struct NoteLine {
     #[serde(rename = "v")]
     version: u32,
     commit: Oid,
@@ -86,7 +86,7 @@ impl StepsTail {
         let wrong = |error: &serde_json::Error| damaged(&self.path, self.lines, &error.to_string());
         let head = String::from_utf8_lossy(raw.get(..HEAD_BYTES).unwrap_or(raw));
         if head.contains(NOTED) {
-            let line: NotedLine = serde_json::from_slice(raw).map_err(|error| wrong(&error))?;
+            let line: NoteLine = serde_json::from_slice(raw).map_err(|error| wrong(&error))?;
             if line.version > VERSION {
                 return Err(newer(&self.path, line.version));
             }

@@ -57,7 +57,7 @@ impl Tail {
                         None => State::begin(event),
                         Some(state) => state.apply(event, line.at / 1000),
                     };
-                    let illegal = |illegal: redgreen_core::state::Illegal| {
+                    let illegal = |illegal: redgreen_core::state::InvalidEvent| {
                         wrong(
                             line.seq,
                             &format!("{} cannot happen while {}", illegal.event, illegal.situation),

@@ -120,8 +120,8 @@ fn finds_runs_by_a_part_of_their_id() {
 
 #[test]
 fn parses_the_kill_moment() {
-    assert_eq!(KillAt::parse("before:3"), Some(KillAt { moment: Moment::Before, effect: 3 }));
-    assert_eq!(KillAt::parse("after:12"), Some(KillAt { moment: Moment::After, effect: 12 }));
+    assert_eq!(KillAt::parse("before:3"), Some(KillAt { moment: CrashPoint::Before, effect: 3 }));
+    assert_eq!(KillAt::parse("after:12"), Some(KillAt { moment: CrashPoint::After, effect: 12 }));
     for text in ["", "before", "before:", "during:3", "after:x", "after:-1"] {
         assert_eq!(KillAt::parse(text), None, "{text}");
     }

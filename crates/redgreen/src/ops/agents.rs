@@ -8,7 +8,7 @@ use redgreen_core::egress::{AllowList, Entry};
 use redgreen_core::model::provider::PROVIDERS;
 use serde::Serialize;
 
-use crate::agent::choice::First;
+use crate::agent::choice::DefaultAgent;
 use crate::agent::external::presence::{self, Presence};
 use crate::agent::model::local::{self, Server};
 use crate::config::{self, Environment, File, NetworkAccess, registries};
@@ -83,7 +83,7 @@ pub fn agents(file: &File, environment: &Environment, stop: &Stop) -> Result<Age
     };
     let first = match &file.agent.name {
         Some(name) => Some(name.clone()),
-        None => First::here(file, environment)?.map(|first| first.name()),
+        None => DefaultAgent::here(file, environment)?.map(|first| first.name()),
     };
     let network = reach(file, environment)?;
     Ok(Agents {

@@ -3,12 +3,12 @@
 //! the milliseconds.
 
 mod agents;
-mod at_once;
-mod crowd;
+mod concurrent;
 mod edits;
 pub mod goals;
 mod guards;
 mod katas;
+mod large_history;
 pub mod models;
 mod pages;
 mod parsing;
@@ -28,12 +28,12 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use goals::{Goal, Loss};
+use goals::{Goal, Regression};
 use verdicts::{Plan, Start, Verb};
 
 use crate::config::Environment;
 use crate::failure::Failure;
-use crate::process::{self, Limits, Output, Program, Stop, Whose};
+use crate::process::{self, Limits, Measured, Output, Program, Stop};
 
 /// More than may be sent at once. The guards must detect that quickly, too.
 const CONTEXT_BYTES: usize = 10_000_000;
@@ -85,7 +85,7 @@ pub struct Bench {
     /// Figures that have a goal.
     pub goals: Vec<Goal>,
     /// Figures that got worse.
-    pub losses: Vec<Loss>,
+    pub losses: Vec<Regression>,
 }
 
 /// A median, and its comparisons.
@@ -96,7 +96,7 @@ pub struct Measure {
     pub median_ms: f64,
     /// CPU time. Absent if the system does not report it.
     pub cpu_ms: Option<f64>,
-    pub against: Vec<Against>,
+    pub against: Vec<PeerComparison>,
     /// Reading speed.
     pub megabytes_per_second: Option<f64>,
     /// The peak memory in addition to the input. Absent if the system does not report it.
@@ -113,7 +113,7 @@ pub struct Measure {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Against {
+pub struct PeerComparison {
     pub name: String,
     pub median_ms: f64,
     pub ratio: f64,
@@ -225,7 +225,7 @@ impl Measure {
     }
 
     /// The times of two programs, compared by wall time and CPU time.
-    fn of(name: impl Into<String>, own: Took, other_name: &str, other: Took) -> Self {
+    fn of(name: impl Into<String>, own: Times, other_name: &str, other: Times) -> Self {
         let mut measure = Self { cpu_ms: own.cpu_ms, ..Self::new(name, own.median_ms) };
         measure = measure.against(other_name, other.median_ms);
         for against in &mut measure.against {
@@ -237,7 +237,7 @@ impl Measure {
 
     fn against(mut self, name: impl Into<String>, median_ms: f64) -> Self {
         let ratio = self.median_ms / median_ms;
-        self.against.push(Against {
+        self.against.push(PeerComparison {
             name: name.into(),
             median_ms,
             ratio,
@@ -323,7 +323,7 @@ pub fn bench(
         bench.measures.extend(turns::measures(&folder, length, environment, stop, tell)?);
     }
     if parts.contains(&Part::AtOnce) {
-        bench.measures.extend(at_once::measures(&folder, length.at_once(), &ours, stop, tell)?);
+        bench.measures.extend(concurrent::measures(&folder, length.at_once(), &ours, stop, tell)?);
     }
     bench.goals = goals::goals(&bench);
     Ok(bench)
@@ -355,10 +355,10 @@ fn a_run(
     let mut crowds = Vec::new();
     for handoffs in length.crowds() {
         tell(&format!("a repository with {handoffs} handoffs"));
-        crowds.push(crowd::make(folder, *handoffs, &developed)?);
+        crowds.push(large_history::make(folder, *handoffs, &developed)?);
     }
     tell("status and history");
-    measures.extend(crowd::measures(&crowds, ours, turns, stop)?);
+    measures.extend(large_history::measures(&crowds, ours, turns, stop)?);
     tell("pages of a review");
     measures.extend(pages::measures(length, &developed, ours, stop)?);
     Ok((measures, peak))
@@ -424,7 +424,7 @@ fn watched(
 
 /// The median times of a program.
 #[derive(Clone, Copy, Debug)]
-struct Took {
+struct Times {
     median_ms: f64,
     cpu_ms: Option<f64>,
 }
@@ -434,17 +434,17 @@ fn in_turns(programs: &[Program], turns: usize, stop: &Stop) -> Result<Vec<f64>>
     Ok(took_in_turns(programs, turns, stop)?.into_iter().map(|took| took.median_ms).collect())
 }
 
-fn took_in_turns(programs: &[Program], turns: usize, stop: &Stop) -> Result<Vec<Took>> {
+fn took_in_turns(programs: &[Program], turns: usize, stop: &Stop) -> Result<Vec<Times>> {
     let mut samples = vec![(Vec::new(), Vec::new()); programs.len()];
     // The first turn fills caches and does not count.
     for turn in 0..=turns {
         for (program, (walls, cpus)) in programs.iter().zip(&mut samples) {
-            let before = process::cpu_time(Whose::Children);
+            let before = process::cpu_time(Measured::Children);
             let wall = timed(program, stop)?;
             if turn > 0 {
                 walls.push(wall);
                 cpus.extend(
-                    process::cpu_time(Whose::Children)
+                    process::cpu_time(Measured::Children)
                         .zip(before)
                         .map(|(after, before)| after.saturating_sub(before)),
                 );
@@ -453,7 +453,7 @@ fn took_in_turns(programs: &[Program], turns: usize, stop: &Stop) -> Result<Vec<
     }
     let took = |(walls, cpus): (Vec<Duration>, Vec<Duration>)| {
         let cpu_ms = (!cpus.is_empty()).then(|| median_ms(cpus));
-        Took { median_ms: median_ms(walls), cpu_ms }
+        Times { median_ms: median_ms(walls), cpu_ms }
     };
     Ok(samples.into_iter().map(took).collect())
 }

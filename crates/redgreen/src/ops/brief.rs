@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use redgreen_core::artifact::TestFile;
 use redgreen_core::brief::node::{Node, Syntax};
-use redgreen_core::brief::red_artifact::{self, Given};
-use redgreen_core::brief::spec::Read;
+use redgreen_core::brief::red_artifact::{self, RedArtifact};
+use redgreen_core::brief::spec::SpecResult;
 use redgreen_core::brief::{Brief, Problem, design, files_to_read, spec, task};
 use redgreen_core::guard::{Refusal, TOKENS_MAX, TOKENS_PER_REQUEST};
 use redgreen_core::task::Task;
@@ -16,7 +16,7 @@ use redgreen_core::text::shell_word;
 
 use crate::engine::Project;
 use crate::failure::Failure;
-use crate::guard::{self, Gathered};
+use crate::guard::{self, ContextFiles};
 
 /// A longer request belongs in a file.
 const REQUEST_CHARS_MAX: usize = 100_000;
@@ -24,7 +24,7 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// The form on the command line.
 #[derive(Clone, Debug)]
-pub enum Wish {
+pub enum BriefSource {
     Request(String),
     Spec(PathBuf),
     Task(PathBuf),
@@ -39,15 +39,15 @@ pub enum Wish {
     },
 }
 
-impl Default for Wish {
+impl Default for BriefSource {
     fn default() -> Self {
-        Wish::Request(String::new())
+        BriefSource::Request(String::new())
     }
 }
 
 /// A brief that was read.
 #[derive(Clone, Debug)]
-pub struct Understood {
+pub struct LoadedBrief {
     pub brief: Brief,
     /// Unused keys in the file.
     pub unused: Vec<String>,
@@ -60,17 +60,17 @@ pub struct Understood {
 /// Reads the brief. Relative paths start at `here`.
 pub fn understand(
     project: &Project,
-    wish: &Wish,
+    wish: &BriefSource,
     context: &[PathBuf],
     here: &Path,
-) -> Result<Understood> {
+) -> Result<LoadedBrief> {
     let root = &project.git.root;
     let mut understood = match wish {
-        Wish::Request(request) => plain(self::request(request)?),
-        Wish::Spec(path) => file(&here.join(path), path, Some(Kind::Spec), root)?,
-        Wish::Task(path) => file(&here.join(path), path, Some(Kind::Task), root)?,
-        Wish::Red { red, spec } => given(root, here, red, spec.as_deref())?,
-        Wish::Design { issue, lld } => {
+        BriefSource::Request(request) => plain(self::request(request)?),
+        BriefSource::Spec(path) => file(&here.join(path), path, Some(Kind::Spec), root)?,
+        BriefSource::Task(path) => file(&here.join(path), path, Some(Kind::Task), root)?,
+        BriefSource::Red { red, spec } => given(root, here, red, spec.as_deref())?,
+        BriefSource::Design { issue, lld } => {
             let issue = issue.trim();
             if issue.is_empty() || issue.contains(char::is_whitespace) {
                 return Err(Failure::usage(format!(
@@ -118,7 +118,7 @@ fn explored(document: &redgreen_core::brief::Document) -> Vec<String> {
 }
 
 /// The tests of a RED artifact. A file without content is read from the project.
-fn given(root: &Path, here: &Path, red: &Path, spec: Option<&Path>) -> Result<Understood> {
+fn given(root: &Path, here: &Path, red: &Path, spec: Option<&Path>) -> Result<LoadedBrief> {
     let name = red.display();
     let unusable = || Failure::usage(format!("cannot use {name}"));
     let next =
@@ -126,7 +126,7 @@ fn given(root: &Path, here: &Path, red: &Path, spec: Option<&Path>) -> Result<Un
     let path = here.join(red);
     let text = text(&path)
         .map_err(|why| unusable().evidence(format!("{name}: {why}")).next(next.clone()))?;
-    let Given { brief, mut files, unused } = red_artifact::parse(syntax_of(&path), &text)
+    let RedArtifact { brief, mut files, unused } = red_artifact::parse(syntax_of(&path), &text)
         .map_err(|problems| told(unusable(), &name.to_string(), &problems).next(next.clone()))?;
     for file in files.iter_mut().filter(|file| file.content.is_empty()) {
         let whole = root.join(&file.path);
@@ -155,12 +155,12 @@ fn syntax_of(path: &Path) -> Syntax {
 }
 
 /// Reads a specification or a task. Relative paths start at `here`.
-pub fn read(path: &Path, here: &Path, root: &Path) -> Result<Understood> {
+pub fn read(path: &Path, here: &Path, root: &Path) -> Result<LoadedBrief> {
     file(&here.join(path), path, None, root)
 }
 
-fn plain(brief: Brief) -> Understood {
-    Understood { brief, unused: Vec::new(), examples: None, tests: Vec::new() }
+fn plain(brief: Brief) -> LoadedBrief {
+    LoadedBrief { brief, unused: Vec::new(), examples: None, tests: Vec::new() }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +184,7 @@ fn request(request: &str) -> Result<Brief> {
     Ok(Brief { files: files_to_read(request), ..Brief::of(request) })
 }
 
-fn file(path: &Path, typed: &Path, kind: Option<Kind>, root: &Path) -> Result<Understood> {
+fn file(path: &Path, typed: &Path, kind: Option<Kind>, root: &Path) -> Result<LoadedBrief> {
     let name = typed.display();
     let unusable = || Failure::usage(format!("cannot use {name}"));
     let next = format!("fix it, then run: redgreen brief {}", shell_word(&typed.to_string_lossy()));
@@ -199,7 +199,7 @@ fn file(path: &Path, typed: &Path, kind: Option<Kind>, root: &Path) -> Result<Un
         Kind::Spec => spec::parse(syntax, &text),
         Kind::Task => task::parse(&text, root.to_str().unwrap_or_default()),
     };
-    let Read { brief, unused } =
+    let SpecResult { brief, unused } =
         read.map_err(|problems| told(unusable(), &name.to_string(), &problems).next(next.clone()))?;
     let examples = match kind {
         Kind::Spec => None,
@@ -213,7 +213,7 @@ fn file(path: &Path, typed: &Path, kind: Option<Kind>, root: &Path) -> Result<Un
             }
         },
     };
-    Ok(Understood { brief, unused, examples, tests: Vec::new() })
+    Ok(LoadedBrief { brief, unused, examples, tests: Vec::new() })
 }
 
 fn text(path: &Path) -> Result<String, String> {
@@ -245,7 +245,7 @@ fn told(failure: Failure, name: &str, problems: &[Problem]) -> Failure {
 }
 
 /// The files, or all reasons why they cannot be sent.
-fn allowed(gathered: &Gathered) -> Result<Vec<redgreen_core::brief::Document>> {
+fn allowed(gathered: &ContextFiles) -> Result<Vec<redgreen_core::brief::Document>> {
     if gathered.refused.is_empty() {
         return Ok(gathered.documents());
     }
@@ -266,7 +266,7 @@ fn allowed(gathered: &Gathered) -> Result<Vec<redgreen_core::brief::Document>> {
 }
 
 /// The context must fit into one request, with room for the rest.
-fn within_limit(tokens: u64, gathered: &Gathered, window: Option<u64>) -> Result<()> {
+fn within_limit(tokens: u64, gathered: &ContextFiles, window: Option<u64>) -> Result<()> {
     const SHOWN_MAX: usize = 5;
     let (most, whose) = match window {
         _ if tokens > TOKENS_MAX => (TOKENS_MAX, "are sent"),

@@ -14,7 +14,7 @@ pub struct Config {
     pub version: u32,
     pub settings: Vec<Setting>,
     /// Keys in files that redgreen does not use.
-    pub unused: Vec<Unused>,
+    pub unused: Vec<UnusedKey>,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
@@ -25,7 +25,7 @@ pub struct Setting {
 }
 
 #[derive(Debug, PartialEq, Serialize)]
-pub struct Unused {
+pub struct UnusedKey {
     pub key: String,
     pub origin: String,
 }
@@ -34,7 +34,7 @@ pub fn config(project: &Project) -> Result<Config> {
     let environment = &project.environment;
     let files = layers::layers(&project.git.root, environment)?;
     let unused = files.iter().flat_map(|layer| {
-        layer.unused.iter().map(|key| Unused { key: key.clone(), origin: layer.origin.clone() })
+        layer.unused.iter().map(|key| UnusedKey { key: key.clone(), origin: layer.origin.clone() })
     });
     let unused = unused.collect();
     let mut all = vec![layer("default", &defaults())];

@@ -18,7 +18,7 @@ use crate::guard;
 pub struct Context {
     pub version: u32,
     pub files: Vec<File>,
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedFile>,
     pub bytes: usize,
     /// Counted like the service that counts most.
     pub tokens: u64,
@@ -41,7 +41,7 @@ pub struct File {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Refused {
+pub struct RefusedFile {
     pub path: String,
     pub why: String,
 }
@@ -63,7 +63,7 @@ pub fn context(
     let refused = gathered
         .refused
         .iter()
-        .map(|(path, why)| Refused { path: path.clone(), why: why.to_string() });
+        .map(|(path, why)| RefusedFile { path: path.clone(), why: why.to_string() });
     let files = gathered.sent.iter().map(|sent| File {
         path: sent.document.path.clone(),
         bytes: sent.bytes,

@@ -1,13 +1,13 @@
 //! `redgreen approve` and `redgreen abort`: the human's decision.
 
 use anyhow::Result;
-use redgreen_core::event::{Commits, Decision, Event, ListIs, Manner};
+use redgreen_core::event::{Commits, Decision, Event, ListState, RunMode};
 use redgreen_core::names::Oid;
 use redgreen_core::state::{Ending, Situation, State};
 use redgreen_core::test_list;
 
 use super::run::went_wrong;
-use super::{Stopped, kill_at, notes, pick};
+use super::{RunEnd, kill_at, notes, pick};
 use crate::engine::{Engine, Observer, Project, not_ready};
 use crate::failure::{Code, Failure};
 use crate::journal::Journal;
@@ -28,25 +28,25 @@ pub fn approve(
     run: Option<&str>,
     commits: Commits,
     observe: Observer<'_>,
-) -> Result<Stopped> {
+) -> Result<RunEnd> {
     notes::check(project)?;
-    let list = if project.file.plan.keep { ListIs::Kept } else { ListIs::LeftOut };
-    decide(project, run, Decision::Approve, Manner { commits, list }, observe)
+    let list = if project.file.plan.keep { ListState::Kept } else { ListState::LeftOut };
+    decide(project, run, Decision::Approve, RunMode { commits, list }, observe)
 }
 
 /// Ends a run without a merge. A salvage ref keeps its commits.
-pub fn abort(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Result<Stopped> {
+pub fn abort(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Result<RunEnd> {
     notes::check(project)?;
-    decide(project, run, Decision::Abort, Manner::default(), observe)
+    decide(project, run, Decision::Abort, RunMode::default(), observe)
 }
 
 fn decide(
     project: &Project,
     run: Option<&str>,
     decision: Decision,
-    manner: Manner,
+    manner: RunMode,
     observe: Observer<'_>,
-) -> Result<Stopped> {
+) -> Result<RunEnd> {
     let folder = pick(project, run)?;
     let verb = match decision {
         Decision::Approve => "approve",
@@ -83,7 +83,7 @@ fn decide(
     };
     engine.record(&event).map_err(|error| went_wrong(&folder, error))?;
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
-    Ok(Stopped { outcome, state: engine.state().clone(), folder })
+    Ok(RunEnd { outcome, state: engine.state().clone(), folder })
 }
 
 fn refusal(state: &State, decision: Decision) -> Option<Failure> {

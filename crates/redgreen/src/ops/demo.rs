@@ -10,8 +10,8 @@ use anyhow::{Context, Result};
 use redgreen_core::event::{Commits, Outcome};
 
 use self::stack::{Missing, STACKS, Stack};
-use super::brief::Wish;
-use super::{Stopped, decide, run};
+use super::brief::BriefSource;
+use super::{RunEnd, decide, run};
 use crate::agent::choice::Choice;
 use crate::config::Environment;
 use crate::engine::Observer;
@@ -25,7 +25,7 @@ pub(super) const PROJECT: &str = "roman";
 
 pub struct Demo {
     pub folder: PathBuf,
-    pub stopped: Stopped,
+    pub stopped: RunEnd,
 }
 
 /// Creates the repository, develops the kata, approves it.
@@ -45,7 +45,7 @@ pub fn demo(
         Environment { worktrees: Some(folder.join("worktrees")), ..environment.clone() };
     let opened = super::open(&project, environment, stop)?;
     let request = run::Request {
-        wish: Wish::Request("Convert numbers to Roman numerals".to_owned()),
+        wish: BriefSource::Request("Convert numbers to Roman numerals".to_owned()),
         agents: Choice { script: Some(script), ..Choice::default() },
         ..run::Request::default()
     };

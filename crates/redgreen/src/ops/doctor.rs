@@ -1,9 +1,9 @@
 //! `redgreen doctor`: checks whether a run can start by doing what a run does. Every check says
 //! what it ran, what it saw and, if something is wrong, the command that fixes it.
 
+mod environment;
 mod room;
 mod suite;
-mod surroundings;
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use anyhow::{Error, Result};
 use redgreen_core::report::Report;
 use serde::Serialize;
 
-use crate::config::{self, Environment, File, Provided};
+use crate::config::{self, Environment, File, TestInputs};
 use crate::failure::Failure;
 use crate::git::Git;
 use crate::process::{Interrupted, Stop};
@@ -64,7 +64,7 @@ pub fn doctor(
         return Err(Failure::environment(format!("there is no folder {}", start.display())).into());
     }
     let git = Git::open_until(start, stop);
-    let mut checks = surroundings::repository(&git);
+    let mut checks = environment::repository(&git);
     let root = git.map_or_else(|_| start.to_owned(), |git| git.root);
     let read = File::read(&root, environment)
         .and_then(|file| file.policy(environment).map(|policy| (file, policy)));
@@ -95,11 +95,11 @@ pub fn doctor(
                 ));
             }
             let provided = unless_stopped(file.test.provided())?;
-            let Provided { variables, secrets, services, unset } = match provided {
+            let TestInputs { variables, secrets, services, unset } = match provided {
                 Ok(provided) => provided,
                 Err(error) => {
                     checks.push(Check::bad("settings", "read [test]", &error, FIX_TOML));
-                    Provided::default()
+                    TestInputs::default()
                 }
             };
             for name in unset {
@@ -122,7 +122,8 @@ pub fn doctor(
             };
             let mut outside = Some(Vec::new());
             for part in suite.parts() {
-                let visit = suite::Visit { root: &root, suite: &part, settings: &settings, stop };
+                let visit =
+                    suite::SuiteCheck { root: &root, suite: &part, settings: &settings, stop };
                 let (found, report) = visit.checks(tell)?;
                 checks.extend(found);
                 outside = outside.zip(report).map(|(mut all, one)| {
@@ -144,19 +145,19 @@ pub fn doctor(
             checks.push(Check::bad("framework", "searched the folders", &error, "redgreen test"));
         }
     }
-    checks.extend(surroundings::linters(&file, &root, environment));
+    checks.extend(environment::linters(&file, &root, environment));
     tell("looking for agents and sandboxes");
-    checks.push(surroundings::script(&file, &root, environment));
-    checks.push(surroundings::agents(environment, stop)?);
-    let (works, agent) = surroundings::worker(start, environment, stop);
+    checks.push(environment::script(&file, &root, environment));
+    checks.push(environment::agents(environment, stop)?);
+    let (works, agent) = environment::worker(start, environment, stop);
     checks.push(works);
-    checks.push(surroundings::sandbox()?);
+    checks.push(environment::sandbox()?);
     // A folder that only the project names is not tried before the user trusts it.
     let place = match readable {
         true => super::trust::worktree_root(&root, &file, environment),
         false => config::worktree_root(&file, environment),
     };
-    checks.push(surroundings::worktrees(place));
+    checks.push(environment::worktrees(place));
     let ready = checks.iter().all(|check| check.finding != Finding::Bad);
     Ok(Doctor { version: 1, ready, agent, checks })
 }

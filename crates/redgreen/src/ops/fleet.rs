@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use redgreen_core::fleet::budget::{Allowance, Share};
-use redgreen_core::fleet::status::{Event, From, JobState, Status};
+use redgreen_core::fleet::status::{Event, EventSource, JobState, Status};
 use redgreen_core::names::Label;
 use redgreen_core::steer;
 use serde::Serialize;
@@ -94,7 +94,7 @@ fn find(queue: &Queue, job: &str) -> Result<Status> {
 }
 
 fn tell(queue: &Queue, status: &Status, event: &Event) -> Result<Status> {
-    match queue.append(&status.id, From::Anyone, event, now())? {
+    match queue.append(&status.id, EventSource::Anyone, event, now())? {
         Ok(status) => Ok(status),
         Err(rejected) => Err(Failure::usage(format!("job {}: {rejected}", status.id))
             .next("redgreen queue")

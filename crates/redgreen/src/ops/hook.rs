@@ -6,15 +6,15 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
 use redgreen_core::hook::{
-    Action, Answer, Becomes, Edit, Event, Moment, shell_objection, together,
+    Action, Answer, EditResult, Edit, Event, HookEvent, shell_objection, together,
 };
-use redgreen_core::session::rules::{self, FileChange, New};
+use redgreen_core::session::rules::{self, FileChange, NextPhase};
 use redgreen_core::session::{Session, Stage};
 use redgreen_core::syntax::SOURCE_BYTES_MAX;
 use redgreen_core::verdict::{Decision, Reason};
 
-use super::session::store::{Found, Store, record_gone};
-use super::session::{self, Ask, Checked};
+use super::session::store::{Store, StoredSession, record_gone};
+use super::session::{self, Ask, CheckResult};
 use super::{open, trust, with_packages};
 use crate::config::Environment;
 use crate::failure::{Code, Failure};
@@ -37,12 +37,12 @@ pub fn answer(
         let Some((git, own_dir)) = Git::locate_at(&root) else { continue };
         let store = Store::at(&own_dir, environment)?;
         answers.push(match store.read(&git)? {
-            Found::Nothing => Answer::Allow(None),
-            Found::RecordGone if event.moment == Moment::Stop => {
+            StoredSession::Nothing => Answer::Allow(None),
+            StoredSession::RecordGone if event.moment == HookEvent::Stop => {
                 Answer::Allow(Some(format!("unproven: {}", record_gone())))
             }
-            Found::RecordGone => return Err(record_gone().into()),
-            Found::Session(session) => {
+            StoredSession::RecordGone => return Err(record_gone().into()),
+            StoredSession::Session(session) => {
                 let place = Place { git: &git, environment, cwd: &cwd };
                 answer_in(&place, event, &store, &session, stop)?
             }
@@ -78,15 +78,15 @@ fn answer_in(
     stop: &Stop,
 ) -> Result<Answer> {
     match (event.moment, &event.action) {
-        (Moment::Before, Action::Edit(edits)) => before_edit(place, session, edits),
-        (Moment::Before, Action::Shell(command)) => Ok(match shell_objection(command) {
+        (HookEvent::Before, Action::Edit(edits)) => before_edit(place, session, edits),
+        (HookEvent::Before, Action::Shell(command)) => Ok(match shell_objection(command) {
             Some(why) => Answer::Deny(format!("redgreen: {why}")),
             None => Answer::Allow(None),
         }),
-        (Moment::After, Action::Shell(_) | Action::Edit(_)) => after(place.git, store, session),
-        (Moment::Stop, _) => at_stop(&place.git.root, place.environment, stop),
-        (Moment::Begin, _) => Ok(Answer::Context(introduction(session))),
-        (Moment::Before | Moment::After, Action::None) | (Moment::Other, _) => {
+        (HookEvent::After, Action::Shell(_) | Action::Edit(_)) => after(place.git, store, session),
+        (HookEvent::Stop, _) => at_stop(&place.git.root, place.environment, stop),
+        (HookEvent::Begin, _) => Ok(Answer::Context(introduction(session))),
+        (HookEvent::Before | HookEvent::After, Action::None) | (HookEvent::Other, _) => {
             Ok(Answer::Allow(None))
         }
     }
@@ -131,9 +131,9 @@ fn before_edit(place: &Place<'_>, session: &Session, edits: &[Edit]) -> Result<A
         let now = now.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         let becomes = edit.apply(now.as_deref());
         let new = match &becomes {
-            Becomes::Text(text) => New::Text(text),
-            Becomes::Gone => New::Gone,
-            Becomes::Unknown => New::Unknown,
+            EditResult::Text(text) => NextPhase::Text(text),
+            EditResult::Gone => NextPhase::Gone,
+            EditResult::Unknown => NextPhase::Unknown,
         };
         // Git often ignores hook files of hosts, and a human may have changed them in the session.
         // So the current file counts.
@@ -176,7 +176,7 @@ fn at_stop(root: &Path, environment: &Environment, stop: &Stop) -> Result<Answer
     trust::check(&project.git.root, &project.environment)?;
     let project = with_packages(project)?;
     let checked = session::check(&project, Ask::default())?;
-    let Checked { judgement, session: status, .. } = checked;
+    let CheckResult { judgement, session: status, .. } = checked;
     let next = &status.next;
     if let Some(dispute) = &status.dispute {
         let words = format!(
@@ -232,9 +232,9 @@ fn told(reasons: &[Reason]) -> Option<String> {
 pub fn pre_commit(folder: &Path, environment: &Environment) -> Result<Option<Failure>> {
     let Some((git, own_dir)) = Git::locate(folder) else { return Ok(None) };
     let session = match Store::at(&own_dir, environment)?.read(&git)? {
-        Found::Nothing => return Ok(None),
-        Found::RecordGone => return Err(record_gone().into()),
-        Found::Session(session) => *session,
+        StoredSession::Nothing => return Ok(None),
+        StoredSession::RecordGone => return Err(record_gone().into()),
+        StoredSession::Session(session) => *session,
     };
     let index = git.committed_tree(environment.index_file.as_deref())?;
     // Accepted files that are not committed yet are not deletions: only committed changes count.

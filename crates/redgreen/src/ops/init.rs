@@ -1,7 +1,7 @@
 //! `redgreen init`: writes a `redgreen.toml` with every setting commented out, a git hook, or
 //! settings of coding agents.
 
-pub mod with;
+pub mod integration;
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};

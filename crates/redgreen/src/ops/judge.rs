@@ -8,7 +8,7 @@ use redgreen_core::experiment::examples::Example;
 use redgreen_core::names::Oid;
 use redgreen_core::phase::JudgedPhase;
 use redgreen_core::report::Counts;
-use redgreen_core::verdict::{Decision, Made, Mutants, Reason, Side};
+use redgreen_core::verdict::{Decision, ExperimentRecord, Mutants, Reason, Side};
 use serde::Serialize;
 
 use super::examples;
@@ -16,7 +16,7 @@ use crate::engine::Project;
 use crate::failure::{Code, Failure};
 use crate::git::Git;
 use crate::runner::Suite;
-use crate::trial::{self, Candidate, Ground, Memory, Remembered, Withheld};
+use crate::trial::{self, Candidate, Memory, StoredResult, TrialContext, WithheldSet};
 
 /// Judges the current files of the checkout.
 pub const WORKTREE: &str = "WORKTREE";
@@ -63,7 +63,7 @@ pub struct Judgement {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mutants: Option<Mutants>,
     /// The experiments, in order, with their results.
-    pub experiments: Vec<Made>,
+    pub experiments: Vec<ExperimentRecord>,
     /// RED: the tests that must pass at GREEN.
     pub targets: Vec<String>,
     /// RED: the new tests that do not load yet, by the names in their files.
@@ -246,7 +246,7 @@ pub(super) fn try_step(project: &Project, step: &Step<'_>) -> Result<Judgement> 
             Some(known) => (Some(known.report), Some(known.targets), Some(known.surroundings)),
             None => (None, None, None),
         };
-    let ground = Ground { command: step.test_command, ..project.ground() };
+    let ground = TrialContext { command: step.test_command, ..project.ground() };
     let policy = project.file.policy(&project.environment)?;
     let timeout = step
         .timeout
@@ -260,7 +260,7 @@ pub(super) fn try_step(project: &Project, step: &Step<'_>) -> Result<Judgement> 
         targets,
         surroundings,
         brief: step.brief,
-        withheld: Withheld { examples: step.examples, due: true, tests: &[] },
+        withheld: WithheldSet { examples: step.examples, due: true, tests: &[] },
         only: &[],
         timeout,
         explain: step.explain,
@@ -268,7 +268,7 @@ pub(super) fn try_step(project: &Project, step: &Step<'_>) -> Result<Judgement> 
     let tried = trial::hold(ground, &candidate)?;
     let verdict = tried.verdict;
     if verdict.decision == Decision::Accepted {
-        let remembered = Remembered {
+        let remembered = StoredResult {
             version: 1,
             report: tried.report.clone(),
             targets: verdict.targets.clone(),

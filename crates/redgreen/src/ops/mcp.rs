@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use redgreen_core::phase::Phase;
 use redgreen_core::session::Stage;
-use redgreen_serve::{Cancelled, Row, Service, ToolAnswer, ToolRow};
+use redgreen_serve::{Cancellation, Row, Service, ToolAnswer, ToolRow};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ impl Server {
     }
 
     /// Judges, and stops the tests when the caller cancels.
-    fn check(&self, explain: bool, cancelled: &Cancelled) -> Result<ToolAnswer> {
+    fn check(&self, explain: bool, cancelled: &Cancellation) -> Result<ToolAnswer> {
         let stop = self.stop.part();
         let project = self.project(&stop)?;
         trust::check(&project.git.root, &project.environment)?;
@@ -109,7 +109,12 @@ impl Server {
         said(text, &checked)
     }
 
-    fn perform(&self, tool: &str, arguments: &Value, cancelled: &Cancelled) -> Result<ToolAnswer> {
+    fn perform(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        cancelled: &Cancellation,
+    ) -> Result<ToolAnswer> {
         let word = |name: &str| arguments.get(name).and_then(Value::as_str);
         match tool {
             "status" => {
@@ -232,7 +237,7 @@ impl Service for Server {
         PROMPTS
     }
 
-    fn call(&self, tool: &str, arguments: Value, cancelled: &Cancelled) -> ToolAnswer {
+    fn call(&self, tool: &str, arguments: Value, cancelled: &Cancellation) -> ToolAnswer {
         self.perform(tool, &arguments, cancelled).unwrap_or_else(|error| ToolAnswer {
             text: words(&error),
             value: None,

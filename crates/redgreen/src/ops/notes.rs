@@ -26,7 +26,7 @@ const ASIDE_MAX: u32 = 1000;
 /// The result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Repaired {
+pub struct RepairResult {
     pub version: u32,
     /// The number of intact notes.
     pub sound: usize,
@@ -44,10 +44,10 @@ pub fn check(project: &Project) -> Result<()> {
 }
 
 /// A run, and its state.
-pub(super) type Looked = (RunFolder, Result<Option<State>>);
+pub(super) type RunAndState = (RunFolder, Result<Option<State>>);
 
 /// The runs that a command may be about: open ones, and the last one.
-pub(super) fn looked_at(project: &Project) -> Result<Vec<Looked>> {
+pub(super) fn looked_at(project: &Project) -> Result<Vec<RunAndState>> {
     let mut folders = project.store.open()?;
     if let Some(latest) = project.store.latest().filter(|latest| !folders.contains(latest)) {
         folders.push(latest);
@@ -60,7 +60,7 @@ pub(super) fn looked_at(project: &Project) -> Result<Vec<Looked>> {
 }
 
 /// The same for given runs.
-pub(super) fn check_of(project: &Project, runs: &[Looked]) -> Result<()> {
+pub(super) fn check_of(project: &Project, runs: &[RunAndState]) -> Result<()> {
     let mut expected = Vec::new();
     let mut with_notes = Vec::new();
     for (folder, state) in runs {
@@ -102,9 +102,9 @@ pub fn readable(commit: &str, text: &str) -> Result<Note> {
 }
 
 /// Repairs the notes from the journals. Notes that cannot be repaired are moved, never deleted.
-pub fn repair(project: &Project) -> Result<Repaired> {
+pub fn repair(project: &Project) -> Result<RepairResult> {
     let notes = project.git.notes();
-    let mut repaired = Repaired { version: 1, ..Repaired::default() };
+    let mut repaired = RepairResult { version: 1, ..RepairResult::default() };
     if notes.health()? == Health::Dangling {
         repaired.ref_was_dangling = true;
         notes.delete_ref()?;

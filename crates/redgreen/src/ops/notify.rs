@@ -6,8 +6,8 @@ use redgreen_core::event::Outcome;
 use redgreen_core::tally;
 use redgreen_core::text;
 
-use super::Stopped;
-use crate::engine::{Observer, Project, Sight};
+use super::RunEnd;
+use crate::engine::{Observer, Progress, Project};
 use crate::process::{Limits, Program};
 
 /// A slower command is ended: the run is done, and the user wants the terminal back.
@@ -17,7 +17,7 @@ const MESSAGE_CHARS_MAX: usize = 200;
 
 /// Runs `notify.command` with a sentence as its last argument, if the run needs somebody. Failures
 /// are only reported.
-pub(super) fn waits(project: &Project, stopped: &Stopped, observe: Observer<'_>) {
+pub(super) fn waits(project: &Project, stopped: &RunEnd, observe: Observer<'_>) {
     let Some((name, args)) = project.file.notify.command.split_first() else { return };
     if !needs_somebody(&stopped.outcome) {
         return;
@@ -31,11 +31,14 @@ pub(super) fn waits(project: &Project, stopped: &Stopped, observe: Observer<'_>)
         Ok(output) => output.exit.to_string(),
         Err(error) => format!("{error:#}"),
     };
-    observe(Sight::Remark(&format!("notify.command {} failed: {failed}", text::on_one_line(name))));
+    observe(Progress::Remark(&format!(
+        "notify.command {} failed: {failed}",
+        text::on_one_line(name)
+    )));
 }
 
 /// No shell reads it, so nothing in it is a command.
-fn sentence(stopped: &Stopped) -> String {
+fn sentence(stopped: &RunEnd) -> String {
     let why = match &stopped.outcome {
         Outcome::Paused { after, trouble: None } => {
             format!("{after} is accepted and the run is paused")

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use redgreen_core::names::RunId;
 use redgreen_core::state::State;
-use redgreen_core::steer::{self, Message, Unusable};
-use redgreen_core::test_list::{self, Known, TestList};
+use redgreen_core::steer::{self, Message, MessageError};
+use redgreen_core::test_list::{self, EngineItems, TestList};
 use serde::Serialize;
 
 use super::{notes, pick, state_of};
@@ -25,7 +25,7 @@ pub struct Draft {
 /// The result of the edit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Edited {
+pub struct PlanEdit {
     pub version: u32,
     pub run: RunId,
     pub pending_tests: Vec<String>,
@@ -47,7 +47,7 @@ pub fn draft(project: &Project, run: Option<&str>) -> Result<Draft> {
 }
 
 /// Leaves the edited list for the run, or returns why it is not valid.
-pub fn edit(draft: &Draft, text: &str) -> Result<Result<Edited, Unusable>> {
+pub fn edit(draft: &Draft, text: &str) -> Result<Result<PlanEdit, MessageError>> {
     let known = known(&draft.state);
     let plan = match steer::plan(text, &draft.before, known) {
         Ok(plan) => plan,
@@ -56,7 +56,7 @@ pub fn edit(draft: &Draft, text: &str) -> Result<Result<Edited, Unusable>> {
     let missing = |from: &[String], other: &[String]| -> Vec<String> {
         from.iter().filter(|item| !other.contains(item)).cloned().collect()
     };
-    let edited = Edited {
+    let edited = PlanEdit {
         version: 1,
         run: draft.folder.id.clone(),
         added: missing(&plan.pending, &draft.before),
@@ -89,8 +89,8 @@ pub(super) fn add(project: &Project, folder: &RunFolder, state: &State, item: &s
     mailbox::post(folder, &Message::Plan { text, before }, now()).map(drop)
 }
 
-fn known(state: &State) -> Known<'_> {
-    Known { completed: &state.progress.completed, pending: &state.progress.pending }
+fn known(state: &State) -> EngineItems<'_> {
+    EngineItems { completed: &state.progress.completed, pending: &state.progress.pending }
 }
 
 /// The list that the next PLAN would start with.

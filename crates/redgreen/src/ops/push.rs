@@ -5,7 +5,7 @@ use redgreen_core::forge;
 use redgreen_core::text::shell_word;
 use serde::Serialize;
 
-use super::{Stopped, pick, state_of};
+use super::{RunEnd, pick, state_of};
 use crate::engine::Project;
 use crate::failure::Failure;
 use crate::git::{Push, Upstream};
@@ -13,7 +13,7 @@ use crate::git::{Push, Upstream};
 /// Where the merged branch goes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Way {
+pub struct PushInfo {
     pub version: u32,
     pub branch: String,
     /// `origin/main`.
@@ -42,13 +42,13 @@ pub fn check(project: &Project, run: Option<&str>) -> Result<()> {
 }
 
 /// The upstream of the target branch of a run, if it has one.
-pub fn way(project: &Project, stopped: &Stopped) -> Result<Option<Way>> {
+pub fn way(project: &Project, stopped: &RunEnd) -> Result<Option<PushInfo>> {
     let target = &stopped.state.run.target;
-    Ok(project.git.upstream(target)?.map(|upstream| describe(target, &upstream, Sent::No)))
+    Ok(project.git.upstream(target)?.map(|upstream| describe(target, &upstream, IsPushed::No)))
 }
 
 /// Pushes that branch.
-pub fn push(project: &Project, stopped: &Stopped) -> Result<Way> {
+pub fn push(project: &Project, stopped: &RunEnd) -> Result<PushInfo> {
     let target = &stopped.state.run.target;
     let Some(upstream) = project.git.upstream(target)? else {
         return Err(Failure::environment(format!(
@@ -58,11 +58,11 @@ pub fn push(project: &Project, stopped: &Stopped) -> Result<Way> {
         .into());
     };
     match project.git.push(target, &upstream, &project.stop)? {
-        Push::Done => Ok(describe(target, &upstream, Sent::Yes)),
+        Push::Done => Ok(describe(target, &upstream, IsPushed::Yes)),
         Push::Refused { words } => {
             let failure =
                 Failure::environment(format!("{target} is merged, but could not be pushed"));
-            let command = describe(target, &upstream, Sent::No).command;
+            let command = describe(target, &upstream, IsPushed::No).command;
             Err(failure
                 .evidence(words)
                 .next(format!("fix it, then run: {command}    (or undo the merge: redgreen undo)"))
@@ -72,20 +72,20 @@ pub fn push(project: &Project, stopped: &Stopped) -> Result<Way> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sent {
+enum IsPushed {
     Yes,
     No,
 }
 
-fn describe(target: &str, upstream: &Upstream, sent: Sent) -> Way {
+fn describe(target: &str, upstream: &Upstream, sent: IsPushed) -> PushInfo {
     let there = upstream.short();
     let what = if target == there { target.to_owned() } else { format!("{target}:{there}") };
     let page = forge::pull_request_page(&upstream.url, there);
-    Way {
+    PushInfo {
         version: 1,
         branch: target.to_owned(),
         upstream: upstream.name(),
-        pushed: sent == Sent::Yes,
+        pushed: sent == IsPushed::Yes,
         command: format!("git push {} {}", shell_word(&upstream.remote), shell_word(&what)),
         pull_request: page.filter(|_| !upstream.is_default),
     }

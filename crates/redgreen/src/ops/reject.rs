@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use redgreen_core::steer;
 
 use super::run::went_wrong;
-use super::{Stopped, kill_at, notes, pick};
+use super::{RunEnd, kill_at, notes, pick};
 use crate::engine::{Engine, Observer, Project};
 use crate::failure::Failure;
 use crate::journal::Journal;
@@ -15,7 +15,7 @@ pub fn reject(
     run: Option<&str>,
     why: &str,
     observe: Observer<'_>,
-) -> Result<Stopped> {
+) -> Result<RunEnd> {
     notes::check(project)?;
     let folder = pick(project, run)?;
     project.check_run(&folder.id, &format!("reject {}", folder.id))?;
@@ -37,5 +37,5 @@ pub fn reject(
     };
     let mut engine = Engine::reopen(project, folder.clone(), journal, state, None, observe);
     let outcome = engine.reject(&to, &message).map_err(|error| went_wrong(&folder, error))?;
-    Ok(Stopped { outcome, state: engine.state().clone(), folder })
+    Ok(RunEnd { outcome, state: engine.state().clone(), folder })
 }

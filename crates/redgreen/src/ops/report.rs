@@ -9,7 +9,7 @@ use redgreen_core::summary;
 pub(super) use timeline::attempt;
 pub use timeline::{Step, Timeline};
 
-use super::{Stopped, pick, state_of};
+use super::{RunEnd, pick, state_of};
 use crate::engine::{Project, export, seen};
 use crate::private;
 
@@ -17,7 +17,7 @@ use crate::private;
 const SUMMARY: &str = "tdd-summary.md";
 
 /// Writes the summary next to the other artifacts, and replaces an earlier one.
-pub(super) fn keep_summary(project: &Project, stopped: &Stopped) -> Result<()> {
+pub(super) fn keep_summary(project: &Project, stopped: &RunEnd) -> Result<()> {
     let seen = seen(project, &stopped.folder, &stopped.state)?;
     let text = summary::markdown(&stopped.state, Some(&stopped.outcome), &seen);
     let folder = stopped.folder.artifacts();
@@ -28,7 +28,7 @@ pub(super) fn keep_summary(project: &Project, stopped: &Stopped) -> Result<()> {
 }
 
 /// The last block of the output of a run with an input file, for the program that started it.
-pub fn closing(project: &Project, stopped: &Stopped) -> Result<Option<String>> {
+pub fn closing(project: &Project, stopped: &RunEnd) -> Result<Option<String>> {
     if stopped.state.run.brief.door == Door::Request {
         return Ok(None);
     }

@@ -1,6 +1,6 @@
 //! `redgreen resume`: continues a run from its journal, or in another clone from its last note.
 
-pub(super) mod plain;
+pub(super) mod plain_notes;
 
 use std::path::{Path, PathBuf};
 
@@ -16,9 +16,9 @@ use redgreen_core::text::{in_quotes, shell_word};
 use super::run::{
     Limits, check_attempts, check_price, keep_agents, keep_examples, of_brief, went_wrong, withheld,
 };
-use super::{Stopped, kill_at, notes, notify, pick, plan, report, state_of, team};
+use super::{RunEnd, kill_at, notes, notify, pick, plan, report, state_of, team};
 use crate::agent::choice::Choice;
-use crate::engine::{Engine, Observer, Project, Sight};
+use crate::engine::{Engine, Observer, Progress, Project};
 use crate::failure::Failure;
 use crate::git::{Git, RefEdit, Swap};
 use crate::guard;
@@ -42,10 +42,10 @@ pub fn is_there(project: &Project) -> Result<bool> {
     notes::check(project)?;
     Ok(!project.store.open()?.is_empty()
         || find_elsewhere(project, None)?.is_some()
-        || plain::at_head(project).map_or(true, |found| found.is_some()))
+        || plain_notes::at_head(project).map_or(true, |found| found.is_some()))
 }
 
-pub fn resume(project: &Project, request: &Request, observe: Observer<'_>) -> Result<Stopped> {
+pub fn resume(project: &Project, request: &Request, observe: Observer<'_>) -> Result<RunEnd> {
     notes::check(project)?;
     let local = pick(project, request.run.as_deref());
     match local {
@@ -53,8 +53,8 @@ pub fn resume(project: &Project, request: &Request, observe: Observer<'_>) -> Re
         Err(error) => match find_elsewhere(project, request.run.as_deref())? {
             Some(found) => adopt(project, request, found, observe),
             None if request.run.is_some() => Err(error),
-            None => match plain::at_head(project)? {
-                Some(found) => plain::adopt(project, request, found, observe),
+            None => match plain_notes::at_head(project)? {
+                Some(found) => plain_notes::adopt(project, request, found, observe),
                 None => Err(error),
             },
         },
@@ -66,7 +66,7 @@ fn reopen(
     request: &Request,
     folder: RunFolder,
     observe: Observer<'_>,
-) -> Result<Stopped> {
+) -> Result<RunEnd> {
     project.check_run(&folder.id, &format!("resume {}", folder.id))?;
     let kill_at = kill_at(&project.environment)?;
     project.clear_stale(Some(&folder));
@@ -77,7 +77,7 @@ fn reopen(
             .into());
     }
     let (team, choice, remark) = team(project, &request.agents, Some(&folder))?;
-    remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
+    remark.iter().for_each(|remark| observe(Progress::Remark(remark)));
     let policy = request.limits.over(state.run.policy.clone())?;
     check_price(&policy, &team, observe)?;
     check_attempts(&policy, &team)?;
@@ -100,7 +100,7 @@ fn reopen(
     engine.take_up(policy).map_err(|error| went_wrong(&folder, error))?;
     engine.choose(request.choose);
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
-    let stopped = Stopped { outcome, state: engine.state().clone(), folder };
+    let stopped = RunEnd { outcome, state: engine.state().clone(), folder };
     drop(engine);
     // `redgreen report` can render it again.
     report::keep_summary(project, &stopped).ok();
@@ -128,16 +128,16 @@ fn can_choose(state: &State, number: u32) -> Result<()> {
 }
 
 /// A run of another clone: its branch, the tip of it, and the note there.
-struct Elsewhere {
+struct RemoteRun {
     tip: Oid,
     handoff: Handoff,
 }
 
 /// Searches the tips of redgreen's branches, local and fetched, for an unfinished handoff.
-fn find_elsewhere(project: &Project, id: Option<&str>) -> Result<Option<Elsewhere>> {
+fn find_elsewhere(project: &Project, id: Option<&str>) -> Result<Option<RemoteRun>> {
     let tips = project.git.run_branch_tips()?;
     let commits: Vec<&str> = tips.iter().map(|(_, tip)| tip.as_str()).collect();
-    let mut found: Vec<Elsewhere> = Vec::new();
+    let mut found: Vec<RemoteRun> = Vec::new();
     for note in project.git.notes().read_many(&commits)? {
         // A plain note names no run. It is continued from the checked-out commit.
         let Note::Whole(handoff) = notes::readable(&note.commit, &note.text)? else { continue };
@@ -153,7 +153,7 @@ fn find_elsewhere(project: &Project, id: Option<&str>) -> Result<Option<Elsewher
         match found.iter().find(|known| known.handoff.run.id == handoff.run.id) {
             Some(known) if known.tip == note.commit => {}
             Some(known) => return Err(two_tips(&handoff, &known.tip, &note.commit).into()),
-            None => found.push(Elsewhere { tip: note.commit, handoff: *handoff }),
+            None => found.push(RemoteRun { tip: note.commit, handoff: *handoff }),
         }
     }
     match (found.pop(), found.is_empty()) {
@@ -175,10 +175,10 @@ fn find_elsewhere(project: &Project, id: Option<&str>) -> Result<Option<Elsewher
 fn adopt(
     project: &Project,
     request: &Request,
-    found: Elsewhere,
+    found: RemoteRun,
     observe: Observer<'_>,
-) -> Result<Stopped> {
-    let Elsewhere { tip, handoff } = found;
+) -> Result<RunEnd> {
+    let RemoteRun { tip, handoff } = found;
     let git = &project.git;
     let kill_at = kill_at(&project.environment)?;
     let brief = brief_of(git, &handoff)?;
@@ -186,7 +186,7 @@ fn adopt(
     let policy = of_brief(project.file.policy(&project.environment)?, &brief, &project.file);
     let policy = request.limits.over(policy)?;
     let (team, choice, remark) = team(project, &request.agents, None)?;
-    remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
+    remark.iter().for_each(|remark| observe(Progress::Remark(remark)));
     check_price(&policy, &team, observe)?;
     let withheld = withheld(project, request.examples.as_deref(), &tip)?;
     git.identity()?;
@@ -238,7 +238,7 @@ fn adopt(
     let first = Event::Adopted { run: Box::new(run), head, handoff: Box::new(handoff) };
     let mut engine = Engine::begin(project, folder.clone(), journal, &first, Some(team), observe)?;
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
-    let stopped = Stopped { outcome, state: engine.state().clone(), folder };
+    let stopped = RunEnd { outcome, state: engine.state().clone(), folder };
     drop(engine);
     // `redgreen report` can render it again.
     report::keep_summary(project, &stopped).ok();

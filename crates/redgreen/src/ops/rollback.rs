@@ -6,14 +6,14 @@ use redgreen_core::handoff::NOTES_REF;
 use redgreen_core::note::Note;
 use redgreen_core::state::{Ending, Situation, State};
 
-use super::resume::plain::run_at;
+use super::resume::plain_notes::run_at;
 use super::run::went_wrong;
-use super::{Stopped, kill_at, notes};
+use super::{RunEnd, kill_at, notes};
 use crate::engine::{Engine, Observer, Project};
 use crate::failure::Failure;
 use crate::journal::Journal;
 
-pub fn rollback(project: &Project, commit: &str, observe: Observer<'_>) -> Result<Stopped> {
+pub fn rollback(project: &Project, commit: &str, observe: Observer<'_>) -> Result<RunEnd> {
     notes::check(project)?;
     let git = &project.git;
     let id = git.resolve(&format!("{commit}^{{commit}}"))?.ok_or_else(|| {
@@ -55,7 +55,7 @@ pub fn rollback(project: &Project, commit: &str, observe: Observer<'_>) -> Resul
     }
     let mut engine = Engine::reopen(project, folder.clone(), journal, state, None, observe);
     let outcome = engine.roll_back(&id).map_err(|error| went_wrong(&folder, error))?;
-    Ok(Stopped { outcome, state: engine.state().clone(), folder })
+    Ok(RunEnd { outcome, state: engine.state().clone(), folder })
 }
 
 fn over(state: &State) -> Failure {

@@ -22,15 +22,15 @@ use redgreen_core::summary;
 
 pub(super) use checks::{check_attempts, check_price};
 
-use super::brief::{Understood, Wish, understand};
-use super::{Stopped, examples, kill_at, notes, notify, report, state_of, team, trust};
+use super::brief::{BriefSource, LoadedBrief, understand};
+use super::{RunEnd, examples, kill_at, notes, notify, report, state_of, team, trust};
 use crate::agent::choice::{Choice, SCRIPTED};
 use crate::agent::external::presence;
 use crate::agent::script::Script;
 use crate::agent::{Agent, Team};
 use crate::config::File;
 use crate::config::layers::layers;
-use crate::engine::{Engine, Observer, Project, Sight, keep_export, now};
+use crate::engine::{Engine, Observer, Progress, Project, keep_export, now};
 use crate::failure::Failure;
 use crate::git::Head;
 use crate::guard;
@@ -47,7 +47,7 @@ const WORDS_LINES_MAX: usize = 6;
 /// The arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    pub wish: Wish,
+    pub wish: BriefSource,
     /// Files that every agent gets, as typed.
     pub context: Vec<PathBuf>,
     /// The folder for relative paths. By default the root of the project.
@@ -84,7 +84,7 @@ pub struct Limits {
 
 /// A run that can start: everything is checked, nothing is created yet.
 #[derive(Debug)]
-pub struct Ready<'a> {
+pub struct PreparedRun<'a> {
     project: &'a Project,
     request: &'a Request,
     brief: Brief,
@@ -101,22 +101,22 @@ pub struct Ready<'a> {
 
 /// Checks everything that can be checked before anything is created, then works until the run
 /// stops.
-pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Result<Stopped> {
-    Ready::check(project, request, observe)?.work(observe)
+pub fn run(project: &Project, request: &Request, observe: Observer<'_>) -> Result<RunEnd> {
+    PreparedRun::check(project, request, observe)?.work(observe)
 }
 
-impl<'a> Ready<'a> {
+impl<'a> PreparedRun<'a> {
     pub fn check(
         project: &'a Project,
         request: &'a Request,
         observe: Observer<'_>,
     ) -> Result<Self> {
         let here = request.here.as_deref().unwrap_or(&project.git.root);
-        let Understood { mut brief, unused, examples, tests } =
+        let LoadedBrief { mut brief, unused, examples, tests } =
             understand(project, &request.wish, &request.context, here)?;
         recall(project, &mut brief)?;
         brief.instructions = instructions(project);
-        not_used(project, &unused)?.iter().for_each(|remark| observe(Sight::Remark(remark)));
+        not_used(project, &unused)?.iter().for_each(|remark| observe(Progress::Remark(remark)));
         let policy = request.limits.over(of_brief(
             project.file.policy(&project.environment)?,
             &brief,
@@ -124,12 +124,14 @@ impl<'a> Ready<'a> {
         ))?;
         let kill_at = kill_at(&project.environment)?;
         let suite = runner::suite(&project.git.root, &project.file.test)?;
-        other_framework(project, &suite).iter().for_each(|remark| observe(Sight::Remark(remark)));
+        other_framework(project, &suite)
+            .iter()
+            .for_each(|remark| observe(Progress::Remark(remark)));
         let (team, choice, remark) = match mocked(project, &brief, &request.agents, &suite)? {
             Some((team, choice)) => (team, choice, Some(MOCKED.to_owned())),
             None => team(project, &for_method(project, &brief, &request.agents)?, None)?,
         };
-        remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
+        remark.iter().for_each(|remark| observe(Progress::Remark(remark)));
         check_price(&policy, &team, observe).map_err(nothing_made)?;
         check_attempts(&policy, &team)?;
         let (base, target) = starting_point(project, request)?;
@@ -161,7 +163,7 @@ impl<'a> Ready<'a> {
         &self.team
     }
 
-    pub fn work(self, observe: Observer<'_>) -> Result<Stopped> {
+    pub fn work(self, observe: Observer<'_>) -> Result<RunEnd> {
         let project = self.project;
         let baseline = self.baseline(observe)?;
         let folder = project.store.create(now())?;
@@ -190,7 +192,7 @@ impl<'a> Ready<'a> {
             }
         };
         let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
-        let stopped = Stopped { outcome, state: engine.state().clone(), folder };
+        let stopped = RunEnd { outcome, state: engine.state().clone(), folder };
         drop(engine);
         // `redgreen report` can render it again.
         report::keep_summary(project, &stopped).ok();
@@ -208,11 +210,11 @@ impl<'a> Ready<'a> {
         let tree = project.git.tree_of(&self.base)?;
         let timeout = Duration::from_millis(self.policy.red_timeout_ms);
         let ground = project.ground();
-        observe(Sight::Doing("running the tests"));
+        observe(Progress::Doing("running the tests"));
         let report = trial::measure(ground, &tree, timeout).map_err(nothing_made)?.report;
         if report.outcome != Outcome::Passed && report.outcome != Outcome::NoTests {
             let found = trial::only_there(ground, &tree, &report, timeout)?;
-            view::only_there(&found).iter().for_each(|line| observe(Sight::Remark(line)));
+            view::only_there(&found).iter().for_each(|line| observe(Progress::Remark(line)));
         }
         // If an existing RED is committed, its tests are the ones that fail.
         let is_red =

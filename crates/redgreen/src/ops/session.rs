@@ -15,9 +15,10 @@ use redgreen_core::names::{Oid, RunId};
 use redgreen_core::note::{Plain, PlainTest};
 use redgreen_core::phase::{JudgedPhase, Phase};
 use redgreen_core::session::ledger;
-use redgreen_core::session::rules::{self, FileChange, New};
+use redgreen_core::session::rules::{self, FileChange, NextPhase};
 use redgreen_core::session::{
-    Dispute, Ruled, Session, Stage, Standing, Step, Touched, claim, cut, otherwise,
+    CandidateParts, CheckoutStatus, Dispute, Session, Stage, Step, VerdictSummary, claim, cut,
+    otherwise,
 };
 use redgreen_core::syntax::SOURCE_BYTES_MAX;
 use redgreen_core::text::shell_word;
@@ -29,10 +30,10 @@ use super::judge::{self, Judgement};
 use crate::engine::{Project, now};
 use crate::failure::{Code, Failure};
 use crate::foreign;
-use crate::git::{Changed, Git};
+use crate::git::{Git, PathChange};
 use crate::journal;
 use crate::{runner, trial};
-use store::{Found, Held, Store};
+use store::{SessionLock, Store, StoredSession};
 
 /// The complete last verdict, next to the record.
 pub const VERDICT: &str = "verdict.json";
@@ -57,7 +58,7 @@ pub struct Status {
     pub objections: Vec<Reason>,
     pub accepted: Oid,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last: Option<Ruled>,
+    pub last: Option<VerdictSummary>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dispute: Option<Dispute>,
     pub next: String,
@@ -66,7 +67,7 @@ pub struct Status {
 /// The result of a check: the verdict as in `redgreen judge`, and the state of the session.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Checked {
+pub struct CheckResult {
     /// The version of the verdict, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u32>,
@@ -79,7 +80,7 @@ pub struct Checked {
     pub session: Status,
 }
 
-impl Checked {
+impl CheckResult {
     pub fn code(&self) -> Code {
         match (&self.session.dispute, &self.judgement) {
             (Some(_), _) => Code::Human,
@@ -100,7 +101,7 @@ pub struct Ask<'a> {
 /// The result of an undo.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Undone {
+pub struct UndoResult {
     pub version: u32,
     pub phase: JudgedPhase,
     /// The command that restores the files, if they differ.
@@ -111,7 +112,7 @@ pub struct Undone {
 /// The result of a session.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Ended {
+pub struct SessionEnd {
     pub version: u32,
     pub id: Option<RunId>,
     pub standing: String,
@@ -134,11 +135,11 @@ pub fn start(project: &Project, brief: &str) -> Result<Status> {
     let store = Store::of(&project.git, &project.environment)?;
     let held = store.hold()?;
     match store.record()? {
-        Found::Nothing => {}
+        StoredSession::Nothing => {}
         // Killed before it kept the first tree: the session did not start.
-        Found::Session(session)
+        StoredSession::Session(session)
             if session.steps.is_empty() && project.git.resolve(store::REF)?.is_none() => {}
-        Found::Session(session) => {
+        StoredSession::Session(session) => {
             return Err(Failure::usage(format!(
                 "session {} is already open in this checkout",
                 session.id
@@ -147,7 +148,7 @@ pub fn start(project: &Project, brief: &str) -> Result<Status> {
             .next("redgreen session status")
             .into());
         }
-        Found::RecordGone => return Err(store::record_gone().into()),
+        StoredSession::RecordGone => return Err(store::record_gone().into()),
     }
     let git = &project.git;
     let head = git.mark("HEAD")?;
@@ -169,7 +170,7 @@ pub fn status(project: &Project) -> Result<Status> {
 }
 
 /// The session of the checkout, locked for changes. Writes nothing if there is none.
-fn opened(project: &Project) -> Result<(Store, Held, Session)> {
+fn opened(project: &Project) -> Result<(Store, SessionLock, Session)> {
     let store = Store::of(&project.git, &project.environment)?;
     store.record()?.session()?;
     let held = store.hold()?;
@@ -203,12 +204,12 @@ fn status_of(project: &Project, store: &Store, session: &Session) -> Result<Stat
     })
 }
 
-fn standing_words(standing: Standing) -> &'static str {
+fn standing_words(standing: CheckoutStatus) -> &'static str {
     match standing {
-        Standing::Proven => "proven",
-        Standing::Owed => "owed",
-        Standing::Unproven => "unproven",
-        Standing::Disputed => "disputed",
+        CheckoutStatus::Proven => "proven",
+        CheckoutStatus::Owed => "owed",
+        CheckoutStatus::Unproven => "unproven",
+        CheckoutStatus::Disputed => "disputed",
     }
 }
 
@@ -227,9 +228,9 @@ pub fn objections(git: &Git, session: &Session, tree: &Oid) -> Result<Vec<Reason
     for (changed, (old, new)) in changed.iter().zip(&texts) {
         let is_there = changed.new_mode != 0;
         let new = match new {
-            Some(text) => New::Text(text),
-            None if is_there => New::Unknown,
-            None => New::Gone,
+            Some(text) => NextPhase::Text(text),
+            None if is_there => NextPhase::Unknown,
+            None => NextPhase::Gone,
         };
         let old = match old {
             Some(text) => Some(text.as_str()),
@@ -260,7 +261,7 @@ fn both_texts(git: &Git, old: &str, new: &str, paths: &[&str]) -> Result<Vec<Tex
 }
 
 /// What the candidate changes, from the view of RED.
-fn touched(project: &Project, old: &Oid, new: &Oid) -> Result<Touched> {
+fn touched(project: &Project, old: &Oid, new: &Oid) -> Result<CandidateParts> {
     let git = &project.git;
     let suite = runner::suite(&git.root, &project.file.test)?;
     let frameworks: Vec<_> = suite.frameworks().collect();
@@ -269,7 +270,7 @@ fn touched(project: &Project, old: &Oid, new: &Oid) -> Result<Touched> {
     let read: Vec<&str> =
         paths.iter().filter(is_read).map(|changed| changed.path.as_str()).collect();
     let mut texts = both_texts(git, old, new, &read)?.into_iter();
-    let mut all = Touched::default();
+    let mut all = CandidateParts::default();
     for changed in &paths {
         let (before, after) =
             if is_read(&changed) { texts.next().unwrap_or_default() } else { (None, None) };
@@ -279,12 +280,12 @@ fn touched(project: &Project, old: &Oid, new: &Oid) -> Result<Touched> {
 }
 
 /// Judges the current files of the checkout.
-pub fn check(project: &Project, ask: Ask<'_>) -> Result<Checked> {
+pub fn check(project: &Project, ask: Ask<'_>) -> Result<CheckResult> {
     let (store, held, mut session) = opened(project)?;
     let git = &project.git;
     let tree = store.tree(git, &session.accepted)?;
     if session.dispute.is_some() {
-        return Ok(Checked {
+        return Ok(CheckResult {
             version: Some(1),
             judgement: None,
             commit: None,
@@ -300,7 +301,7 @@ pub fn check(project: &Project, ask: Ask<'_>) -> Result<Checked> {
         if judged.verdict == Decision::Accepted {
             store.keep(git, &tree, &ledger::accepted(judged.phase), at)?;
         }
-        let ruled = Ruled { phase: judged.phase, decision: judged.verdict, codes, tree };
+        let ruled = VerdictSummary { phase: judged.phase, decision: judged.verdict, codes, tree };
         session.apply(ruled, &judged.asked_for(), at);
         store.write(&held, &mut session)?;
         store.put(VERDICT, &serde_json::to_vec(&judged)?)?;
@@ -312,7 +313,7 @@ pub fn check(project: &Project, ask: Ask<'_>) -> Result<Checked> {
         Some(_) | None => None,
     };
     let version = judgement.is_none().then_some(1);
-    Ok(Checked { version, judgement, commit, session: status_of(project, &store, &session)? })
+    Ok(CheckResult { version, judgement, commit, session: status_of(project, &store, &session)? })
 }
 
 /// The verdict on a tree, with the phase that fits.
@@ -355,7 +356,7 @@ fn judge_tree(
 fn commit(
     project: &Project,
     store: &Store,
-    held: &Held,
+    held: &SessionLock,
     session: &mut Session,
     subject: &str,
 ) -> Result<Option<Oid>> {
@@ -457,7 +458,7 @@ pub fn block_stop(project: &Project) -> Result<bool> {
 }
 
 /// Undoes the last accepted step. The files stay unchanged.
-pub fn undo(project: &Project) -> Result<Undone> {
+pub fn undo(project: &Project) -> Result<UndoResult> {
     let (store, held, mut session) = opened(project)?;
     let Some(step) = session.undo() else {
         return Err(Failure::usage("no step has been accepted yet")
@@ -469,20 +470,20 @@ pub fn undo(project: &Project) -> Result<Undone> {
 }
 
 /// The state of a session after going back, and how to restore the files.
-fn back_at(project: &Project, store: &Store, session: &Session, step: &Step) -> Result<Undone> {
+fn back_at(project: &Project, store: &Store, session: &Session, step: &Step) -> Result<UndoResult> {
     let status = status_of(project, store, session)?;
     let tree = store.tree(&project.git, &session.accepted)?;
     let changed = project.git.diff(&session.accepted, &tree)?;
     let files = restore_command(&project.git, &session.accepted, &changed);
-    Ok(Undone { version: 1, phase: step.phase, files, session: status })
+    Ok(UndoResult { version: 1, phase: step.phase, files, session: status })
 }
 
 /// The command that makes changed files as in the accepted tree. It means the same in every folder.
-pub fn restore_command(git: &Git, accepted: &Oid, changed: &[Changed]) -> Option<String> {
-    let (old, new): (Vec<&Changed>, Vec<&Changed>) =
+pub fn restore_command(git: &Git, accepted: &Oid, changed: &[PathChange]) -> Option<String> {
+    let (old, new): (Vec<&PathChange>, Vec<&PathChange>) =
         changed.iter().partition(|changed| changed.old_mode != 0);
-    let words = |files: &[&Changed], folder: &Path| -> String {
-        let word = |file: &&Changed| {
+    let words = |files: &[&PathChange], folder: &Path| -> String {
+        let word = |file: &&PathChange| {
             format!(" {}", shell_word(&folder.join(&file.path).to_string_lossy()))
         };
         files.iter().map(word).collect()
@@ -513,7 +514,7 @@ pub fn dispute(project: &Project, why: &str, test: Option<&str>) -> Result<Statu
     status_of(project, &store, &session)
 }
 
-pub fn resolve(project: &Project, resolution: Resolution) -> Result<Undone> {
+pub fn resolve(project: &Project, resolution: Resolution) -> Result<UndoResult> {
     let (store, held, mut session) = opened(project)?;
     if session.dispute.is_none() {
         return Err(Failure::usage("no test is disputed").next("redgreen session status").into());
@@ -537,18 +538,18 @@ pub fn resolve(project: &Project, resolution: Resolution) -> Result<Undone> {
 }
 
 /// Ends the session. The files stay unchanged. An accepted tree that differs from them is salvaged.
-pub fn end(project: &Project) -> Result<Ended> {
+pub fn end(project: &Project) -> Result<SessionEnd> {
     let git = &project.git;
     let store = Store::of(git, &project.environment)?;
     // A session that cannot be read or trusted ends too, because that is what its error suggests.
-    let found = store.read(git).unwrap_or(Found::RecordGone);
-    if matches!(found, Found::Nothing) {
+    let found = store.read(git).unwrap_or(StoredSession::RecordGone);
+    if matches!(found, StoredSession::Nothing) {
         return Err(Failure::usage("no session is open in this checkout")
             .next("redgreen session start")
             .into());
     }
     let _held = store.hold()?;
-    let mut ended = Ended {
+    let mut ended = SessionEnd {
         version: 1,
         id: None,
         standing: "unproven".to_owned(),
@@ -557,8 +558,8 @@ pub fn end(project: &Project) -> Result<Ended> {
         salvage: None,
     };
     match found {
-        Found::Nothing | Found::RecordGone => {}
-        Found::Session(session) => {
+        StoredSession::Nothing | StoredSession::RecordGone => {}
+        StoredSession::Session(session) => {
             let tree = store.tree(git, &session.accepted)?;
             ended.standing = standing_words(session.standing(&tree)).to_owned();
             ended.changed = git

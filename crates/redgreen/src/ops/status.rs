@@ -2,19 +2,19 @@
 //! the history.
 
 use anyhow::{Error, Result};
-use redgreen_core::agent::Trouble;
+use redgreen_core::agent::AttemptFailure;
 use redgreen_core::attempts::{Candidate, Summary, TIE};
 use redgreen_core::brief::TestCase;
 use redgreen_core::event::Outcome;
 use redgreen_core::names::{Branch, Oid, RunBranch, RunId};
 use redgreen_core::phase::Phase;
-use redgreen_core::policy::Spent;
+use redgreen_core::policy::RunCost;
 use redgreen_core::state::review::Reviewing;
 use redgreen_core::state::{Ending, Situation, Stage, State};
 use redgreen_core::tally::Tally;
 use serde::Serialize;
 
-use super::notes::Looked;
+use super::notes::RunAndState;
 use super::{notes, unblock};
 use crate::engine::Project;
 use crate::failure::Failure;
@@ -75,11 +75,11 @@ pub struct Overview {
     pub situation: String,
     /// Why it stopped, if it did.
     pub outcome: Option<Outcome>,
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<AttemptFailure>,
     pub branch: RunBranch,
     pub target: Branch,
     pub head: Oid,
-    pub spent: Spent,
+    pub spent: RunCost,
     pub folder: String,
     /// The next command.
     pub next: String,
@@ -92,7 +92,7 @@ pub fn status(project: &Project, named: Option<&str>, all: bool) -> Result<Statu
         let state = journal::read(&folder).map(|(state, _)| state);
         (folder, state)
     };
-    let looked_at: Box<dyn Iterator<Item = Looked>> = match named {
+    let looked_at: Box<dyn Iterator<Item = RunAndState>> = match named {
         Some(id) => Box::new(std::iter::once(read(project.store.find(id)?))),
         None if all => Box::new(project.store.all()?.into_iter().map(read)),
         None => Box::new(latest.into_iter()),
@@ -261,7 +261,7 @@ fn is_contested(state: &State) -> bool {
     matches!(&state.situation, Situation::Working { stage: Stage::Contested { .. }, .. })
 }
 
-fn trouble(state: &State) -> Option<Trouble> {
+fn trouble(state: &State) -> Option<AttemptFailure> {
     match &state.situation {
         Situation::Working { stage: Stage::EditRefused { trouble }, .. } => Some(trouble.clone()),
         Situation::Working { attempt, .. } => match &state.left {

@@ -12,10 +12,10 @@ use redgreen_core::names::{
 use redgreen_core::text::shell_word;
 use serde::Serialize;
 
-use super::brief::{Wish, understand};
+use super::brief::{BriefSource, understand};
 use crate::engine::{Project, now};
 use crate::failure::Failure;
-use crate::queue::{Queue, Submitted};
+use crate::queue::{Queue, Submission};
 
 /// The maximum number of requests in one file.
 const LINES_MAX: usize = 100_000;
@@ -24,7 +24,7 @@ const FILE_BYTES_MAX: u64 = 64 << 20;
 /// The arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    pub wish: Wish,
+    pub wish: BriefSource,
     /// The folder for relative paths.
     pub here: PathBuf,
     pub repository: Option<String>,
@@ -43,7 +43,7 @@ pub struct Request {
 /// A job in the queue.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Queued {
+pub struct QueuedJob {
     pub version: u32,
     pub job: JobId,
     pub headline: Label,
@@ -55,7 +55,7 @@ pub struct Queued {
 }
 
 /// Checks everything that can be checked here, then queues the job.
-pub fn submit(queue: &Queue, project: Option<&Project>, request: &Request) -> Result<Queued> {
+pub fn submit(queue: &Queue, project: Option<&Project>, request: &Request) -> Result<QueuedJob> {
     let job = job(queue, project, request)?;
     let (status, submitted) = queue.submit(&job, now())?;
     Ok(queued(&status, submitted))
@@ -67,7 +67,7 @@ pub fn submit_lines(
     project: Option<&Project>,
     request: &Request,
     file: &Path,
-) -> Result<Vec<Queued>> {
+) -> Result<Vec<QueuedJob>> {
     let path = request.here.join(file);
     let size = fs::metadata(&path).with_context(|| format!("read {}", path.display()))?.len();
     let text = match size <= FILE_BYTES_MAX {
@@ -95,7 +95,7 @@ pub fn submit_lines(
         jobs.push(job(
             queue,
             project,
-            &Request { wish: Wish::Request(line.to_owned()), ..request.clone() },
+            &Request { wish: BriefSource::Request(line.to_owned()), ..request.clone() },
         )?);
     }
     let queued_one = |job: &Job| {
@@ -105,15 +105,15 @@ pub fn submit_lines(
     jobs.iter().map(queued_one).collect()
 }
 
-fn queued(status: &Status, submitted: Submitted) -> Queued {
-    Queued {
+fn queued(status: &Status, submitted: Submission) -> QueuedJob {
+    QueuedJob {
         version: 1,
         job: status.id.clone(),
         headline: status.headline.clone(),
         repository: status.repository.clone(),
         base: status.base.clone(),
         state: status.state.name(),
-        known: submitted == Submitted::Known,
+        known: submitted == Submission::Known,
     }
 }
 
@@ -169,7 +169,7 @@ fn job(queue: &Queue, project: Option<&Project>, request: &Request) -> Result<Jo
 }
 
 /// The brief as it is sent. Files are read and checked here, and a worker reads the same text.
-fn wish(project: Option<&Project>, request: &Request) -> Result<fleet::Wish> {
+fn wish(project: Option<&Project>, request: &Request) -> Result<fleet::BriefSource> {
     if let Some(project) = project {
         understand(project, &request.wish, &[], &request.here)?;
     }
@@ -186,18 +186,20 @@ fn wish(project: Option<&Project>, request: &Request) -> Result<fleet::Wish> {
         fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
     };
     Ok(match &request.wish {
-        Wish::Request(text) => fleet::Wish::Request { text: text.clone() },
-        Wish::Spec(path) => {
+        BriefSource::Request(text) => fleet::BriefSource::Request { text: text.clone() },
+        BriefSource::Spec(path) => {
             let is_json = path.extension().is_some_and(|extension| extension == "json");
             let syntax = if is_json { Syntax::Json } else { Syntax::Yaml };
-            fleet::Wish::Spec { syntax, text: text(path)? }
+            fleet::BriefSource::Spec { syntax, text: text(path)? }
         }
-        Wish::Task(path) => fleet::Wish::Task { text: text(path)? },
-        Wish::Design { issue, lld } => fleet::Wish::Design {
+        BriefSource::Task(path) => fleet::BriefSource::Task { text: text(path)? },
+        BriefSource::Design { issue, lld } => fleet::BriefSource::Design {
             issue: named("--issue", AgentName::parse(issue))?,
             file: named("--lld", ProjectFile::parse(&lld.to_string_lossy()))?,
         },
-        Wish::Red { .. } => return Err(Failure::usage("cannot submit a RED artifact").into()),
+        BriefSource::Red { .. } => {
+            return Err(Failure::usage("cannot submit a RED artifact").into());
+        }
     })
 }
 

@@ -12,7 +12,7 @@ use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::{Counts, Outcome, Report};
 use serde::Serialize;
 
-use crate::config::{Environment, File, Provided};
+use crate::config::{Environment, File, TestInputs};
 use crate::failure::{Code, Failure};
 use crate::foreign;
 use crate::git::Git;
@@ -36,20 +36,20 @@ pub struct Tests {
 /// The result of a test run.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tested {
+pub struct TestRun {
     pub version: u32,
     pub project: String,
     pub outcome: Outcome,
     pub counts: Counts,
     /// Absent if it was not requested, or no tool could measure it.
-    pub coverage: Option<Covered>,
+    pub coverage: Option<CoverageSummary>,
     pub report: Report,
 }
 
 /// Lines that can be covered, and covered lines.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Covered {
+pub struct CoverageSummary {
     pub percent: f64,
     pub lines: usize,
     pub hit: usize,
@@ -68,7 +68,7 @@ pub struct CoveredFile {
 /// The list of tests.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Listed {
+pub struct TestNames {
     pub version: u32,
     pub tests: Vec<String>,
     /// Frameworks that cannot list their tests without running them.
@@ -89,7 +89,7 @@ pub fn open(
     let root = Git::open_until(&start, stop).map_or_else(|_| start.clone(), |git| git.root);
     let file = File::read(&root, environment)?;
     super::trust::check(&root, environment)?;
-    let Provided { variables, secrets, services, .. } = file.test.provided()?;
+    let TestInputs { variables, secrets, services, .. } = file.test.provided()?;
     let settings = Settings {
         timeout,
         cargo_target_dir: None,
@@ -105,7 +105,7 @@ pub fn open(
 
 impl Tests {
     /// Runs the named tests, or all. An id or file without a test is an error, not a success.
-    pub fn run(&self, named: &[String]) -> Result<Tested> {
+    pub fn run(&self, named: &[String]) -> Result<TestRun> {
         if named.is_empty() {
             return Ok(self.tested(self.select(&Selection::All, self.settings.timeout)?, None));
         }
@@ -125,13 +125,13 @@ impl Tests {
     }
 
     /// Runs everything and measures coverage.
-    pub fn coverage(&self) -> Result<Tested> {
+    pub fn coverage(&self) -> Result<TestRun> {
         let (report, coverage) = self.suite.coverage(&self.root, &self.settings, &self.stop)?;
         Ok(self.tested(report, coverage.as_ref()))
     }
 
-    pub fn list(&self) -> Result<Listed> {
-        let mut listed = Listed { version: 1, tests: Vec::new(), unlisted: Vec::new() };
+    pub fn list(&self) -> Result<TestNames> {
+        let mut listed = TestNames { version: 1, tests: Vec::new(), unlisted: Vec::new() };
         for part in self.suite.parts() {
             let tests = part.list(&self.root, &self.settings, &self.stop)?;
             if tests.is_empty() {
@@ -270,8 +270,8 @@ impl Tests {
         near.into_iter().take(MEANT_MAX).map(|(_, id)| id).collect()
     }
 
-    fn tested(&self, report: Report, coverage: Option<&Coverage>) -> Tested {
-        Tested {
+    fn tested(&self, report: Report, coverage: Option<&Coverage>) -> TestRun {
+        TestRun {
             version: 1,
             project: self.root.display().to_string(),
             outcome: report.outcome,
@@ -282,7 +282,7 @@ impl Tests {
     }
 }
 
-impl Tested {
+impl TestRun {
     pub fn code(&self) -> Code {
         match self.outcome {
             Outcome::Passed | Outcome::Skipped => Code::Done,
@@ -310,7 +310,7 @@ fn serves_only(name: &str) -> bool {
         || matches!(name, "conftest.py" | "node_modules" | "target")
 }
 
-fn covered(coverage: &Coverage) -> Option<Covered> {
+fn covered(coverage: &Coverage) -> Option<CoverageSummary> {
     let mut files: Vec<CoveredFile> = coverage
         .files
         .iter()
@@ -321,7 +321,7 @@ fn covered(coverage: &Coverage) -> Option<Covered> {
         })
         .collect();
     files.sort_by_key(|file| std::cmp::Reverse(file.lines.saturating_sub(file.hit)));
-    Some(Covered {
+    Some(CoverageSummary {
         percent: coverage.percent()?,
         lines: coverage.found(),
         hit: coverage.hit(),

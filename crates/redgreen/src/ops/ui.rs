@@ -12,19 +12,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use anyhow::Result;
-use redgreen_core::agent::Said;
+use redgreen_core::agent::AgentActivity;
 use redgreen_core::event::Outcome;
 use redgreen_core::names::RunId;
 use redgreen_core::phase::Phase;
-use redgreen_core::policy::Spent;
+use redgreen_core::policy::RunCost;
 use redgreen_core::steps::Steps;
 use redgreen_core::{tally, text};
 
 use act::Notices;
 pub use act::{Action, Notice};
-pub use comments::{Draft, Placed};
+pub use comments::{Draft, PlacedComment};
 pub use diff::{Diff, FileDiff, View};
-pub use evidence::{Evidence, Failed};
+pub use evidence::{Evidence, FailedTest};
 
 use super::open;
 use crate::config::Environment;
@@ -70,23 +70,23 @@ pub struct Row {
     pub at_work: bool,
     pub is_over: bool,
     pub started: i64,
-    pub spent: Spent,
+    pub spent: RunCost,
 }
 
 /// The current state of a run, next to its steps.
 #[derive(Clone, Debug)]
-pub struct Now {
+pub struct RunStatus {
     pub at_work: bool,
     /// Messages that wait for the next turn.
     pub unread: usize,
     pub notice: Option<Notice>,
-    pub can: Can,
+    pub can: Actions,
 }
 
 /// The possible actions on a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate button")]
-pub struct Can {
+pub struct Actions {
     pub approve: bool,
     pub abort: bool,
     pub resume: bool,
@@ -200,9 +200,9 @@ impl Reviews {
         Ok(tail)
     }
 
-    pub fn now(&self, folder: &RunFolder, steps: &Steps) -> Now {
+    pub fn now(&self, folder: &RunFolder, steps: &Steps) -> RunStatus {
         let at_work = journal::is_busy(folder);
-        Now {
+        RunStatus {
             at_work,
             unread: mailbox::waiting(folder).map_or(0, |waiting| waiting.len()),
             notice: self.notices.get(&folder.id),
@@ -252,12 +252,12 @@ impl Reviews {
         let mut text = String::new();
         for (_, _, said) in words.said {
             match said {
-                Said::Text(words) => text.push_str(&text::visible(&words)),
-                Said::Tool { name, what } => {
+                AgentActivity::Text(words) => text.push_str(&text::visible(&words)),
+                AgentActivity::Tool { name, what } => {
                     let line = format!("\n\u{b7} {name} {what}\n");
                     text.push_str(&text::visible(&line));
                 }
-                Said::Cost(_) => {}
+                AgentActivity::Cost(_) => {}
             }
         }
         (text, words.until)
@@ -272,19 +272,19 @@ impl Reviews {
     }
 }
 
-fn can(steps: &Steps, at_work: bool) -> Can {
+fn can(steps: &Steps, at_work: bool) -> Actions {
     if steps.is_over {
-        return Can::default();
+        return Actions::default();
     }
     if at_work {
-        return Can { say: true, pause: true, request_changes: true, ..Can::default() };
+        return Actions { say: true, pause: true, request_changes: true, ..Actions::default() };
     }
     let is_done = matches!(steps.left, Some(Outcome::Waiting | Outcome::MergeBlocked { .. }));
     let after_test = matches!(
         steps.left,
         Some(Outcome::Paused { after: Phase::Red | Phase::Green | Phase::Refactor, .. })
     );
-    Can {
+    Actions {
         approve: is_done,
         abort: true,
         resume: !is_done,

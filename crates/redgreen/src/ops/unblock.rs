@@ -1,11 +1,11 @@
 //! The commands that resolve a blocked merge, one per line, for each possible cause.
 
-use redgreen_core::agent::Trouble;
+use redgreen_core::agent::AttemptFailure;
 use redgreen_core::state::{Situation, State, review};
 use redgreen_core::text::shell_word;
 
 /// The commands for a blocked merge. `id` names the run.
-pub fn commands(state: &State, trouble: &Trouble, id: &str) -> String {
+pub fn commands(state: &State, trouble: &AttemptFailure, id: &str) -> String {
     let (branch, target) = (shell_word(&state.run.branch), shell_word(&state.run.target));
     let approve = match state.situation {
         Situation::Reviewing(_) => format!("redgreen resume {id}"),
@@ -53,7 +53,7 @@ pub fn commands(state: &State, trouble: &Trouble, id: &str) -> String {
 }
 
 /// Whether it is about commits that somebody added to the run's branch.
-pub fn is_of_the_branch(trouble: &Trouble) -> bool {
+pub fn is_of_the_branch(trouble: &AttemptFailure) -> bool {
     [review::REFUSED, review::STILL_RED].contains(&trouble.kind.as_str())
 }
 

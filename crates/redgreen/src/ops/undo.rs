@@ -6,10 +6,10 @@ use redgreen_core::names::Oid;
 use redgreen_core::state::{Ending, Situation, State};
 use redgreen_core::text::shell_word;
 
-use super::{Stopped, kill_at, notes};
+use super::{RunEnd, kill_at, notes};
 use crate::engine::{Engine, Observer, Project};
 use crate::failure::{Code, Failure};
-use crate::git::Again;
+use crate::git::IsRetry;
 use crate::journal::{self, Body, Journal, Line, RunFolder};
 
 /// The merge of a run, and the commit of its target branch before.
@@ -19,7 +19,7 @@ struct Merge {
 }
 
 /// Undoes the merge of the named run, or of the last approved one.
-pub fn undo(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Result<Stopped> {
+pub fn undo(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Result<RunEnd> {
     notes::check(project)?;
     let folder = match run {
         Some(id) => project.store.find(id)?,
@@ -42,7 +42,7 @@ pub fn undo(project: &Project, run: Option<&str>, observe: Observer<'_>) -> Resu
         project.store.close(&folder)?;
     }
     let outcome = outcome.map_err(|error| stopped_half_way(&folder, error))?;
-    Ok(Stopped { outcome, state: engine.state().clone(), folder })
+    Ok(RunEnd { outcome, state: engine.state().clone(), folder })
 }
 
 /// The run with the newest merge. One with an interrupted undo comes first.
@@ -77,10 +77,10 @@ fn was_undone(state: &State, lines: &[Line]) -> bool {
 }
 
 /// An intent without a result: the checkout may be half-way.
-fn again(lines: &[Line]) -> Again {
+fn again(lines: &[Line]) -> IsRetry {
     match lines.last().map(|line| &line.body) {
-        Some(Body::Intent { intent }) if intent == "undo" => Again::Yes,
-        Some(_) | None => Again::No,
+        Some(Body::Intent { intent }) if intent == "undo" => IsRetry::Yes,
+        Some(_) | None => IsRetry::No,
     }
 }
 

@@ -13,9 +13,11 @@ use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::framework::FRAMEWORKS;
 use redgreen_core::names::Oid;
 use redgreen_core::phase::{JudgedPhase, Phase};
-use redgreen_core::proof::parts::{Take, Taken, tests_of};
+use redgreen_core::proof::parts::{PartFiles, Take, tests_of};
 use redgreen_core::proof::range::RangeSpec;
-use redgreen_core::proof::{self, Evidence, Exempted, Judged, Policy, Proof, Shard, conclude};
+use redgreen_core::proof::{
+    self, Evidence, Exception, Policy, Proof, Shard, StepVerdict, conclude,
+};
 use redgreen_core::report::{Report, Status, Test};
 use redgreen_core::syntax::{self, Language};
 use redgreen_core::verdict::{Code, Decision, Reason};
@@ -25,8 +27,8 @@ use crate::config;
 use crate::engine::Project;
 use crate::failure::{self, Failure};
 use crate::foreign;
-use crate::git::{Changed, Git};
-use crate::trial::{self, Candidate, Ground, Memory, Range, Tried, Withheld};
+use crate::git::{Git, PathChange};
+use crate::trial::{self, Candidate, Memory, Range, TrialContext, TrialResult, WithheldSet};
 
 pub use range::asked_by_ci;
 
@@ -134,11 +136,11 @@ struct Trees {
     submodules: Vec<String>,
 }
 
-fn trees(git: &Git, ends: &range::Ends) -> Result<Trees> {
+fn trees(git: &Git, ends: &range::RangeEnds) -> Result<Trees> {
     let (base, head) = (git.tree_of(&ends.base)?, git.tree_of(&ends.head)?);
     let changed = git.diff(&base, &head)?;
     let submodules: Vec<String> =
-        changed.into_iter().filter(Changed::is_submodule).map(|one| one.path).collect();
+        changed.into_iter().filter(PathChange::is_submodule).map(|one| one.path).collect();
     let names: Vec<&str> = submodules.iter().map(String::as_str).collect();
     let head = if names.is_empty() { head } else { git.with_paths_of(&head, &base, &names)? };
     Ok(Trees { base, head, submodules })
@@ -186,9 +188,9 @@ impl<'a> Step<'a> {
 }
 
 impl Case<'_> {
-    fn ground(&self) -> Ground<'_> {
+    fn ground(&self) -> TrialContext<'_> {
         let project = self.project;
-        Ground {
+        TrialContext {
             git: &project.git,
             checkout: &project.git.root,
             private: None,
@@ -206,7 +208,7 @@ impl Case<'_> {
         Ok(self.question.timeout.unwrap_or(usual))
     }
 
-    fn look(&self, evidence: &mut Evidence, ends: &range::Ends) -> Result<()> {
+    fn look(&self, evidence: &mut Evidence, ends: &range::RangeEnds) -> Result<()> {
         let git = &self.project.git;
         let (base, head) = (&self.trees.base, &self.trees.head);
         let change = trial::change(
@@ -227,7 +229,7 @@ impl Case<'_> {
             let exemption = evidence.policy.exemption(Some(&one.path), None);
             if let (Some(_), Some(exemption)) = (change.paths.iter().find(is_exempt), exemption) {
                 let what = format!("{} was changed", one.path);
-                evidence.exempted.push(Exempted { what, reason: exemption.reason.clone() });
+                evidence.exempted.push(Exception { what, reason: exemption.reason.clone() });
             }
         }
         let between = between(git, base, head, &taken)?;
@@ -424,7 +426,7 @@ impl Case<'_> {
         report: &Report,
         files: &[String],
         evidence: &mut Evidence,
-    ) -> Result<Tried> {
+    ) -> Result<TrialResult> {
         let mut known = report.clone();
         known.tests.retain(|test| files.is_empty() || is_in(test, files));
         let red = self.hold(
@@ -443,7 +445,7 @@ impl Case<'_> {
         )
     }
 
-    fn hold(&self, step: &Step<'_>, evidence: &mut Evidence) -> Result<Tried> {
+    fn hold(&self, step: &Step<'_>, evidence: &mut Evidence) -> Result<TrialResult> {
         let candidate = Candidate {
             phase: step.phase,
             base: step.base,
@@ -453,7 +455,7 @@ impl Case<'_> {
             targets: step.targets.clone(),
             surroundings: None,
             brief: "",
-            withheld: Withheld::default(),
+            withheld: WithheldSet::default(),
             only: step.only,
             timeout: self.timeout(step.phase)?,
             explain: false,
@@ -530,17 +532,24 @@ fn is_in(test: &Test, files: &[String]) -> bool {
 }
 
 /// Whether RED is refused only because no test fails.
-fn is_nothing_red(tried: &Tried) -> bool {
+fn is_nothing_red(tried: &TrialResult) -> bool {
     let none = |reason: &Reason| {
         matches!(reason.code, Code::RedPasses | Code::RedNoTests | Code::RedSkipped)
     };
     tried.verdict.decision == Decision::Refused && tried.verdict.reasons.iter().all(none)
 }
 
-fn judged(phase: JudgedPhase, what: &str, tried: Tried) -> Judged {
+fn judged(phase: JudgedPhase, what: &str, tried: TrialResult) -> StepVerdict {
     let verdict = tried.verdict;
     let (reasons, notes, experiments) = (verdict.reasons, verdict.notes, verdict.experiments);
-    Judged { phase, what: what.to_owned(), decision: verdict.decision, reasons, notes, experiments }
+    StepVerdict {
+        phase,
+        what: what.to_owned(),
+        decision: verdict.decision,
+        reasons,
+        notes,
+        experiments,
+    }
 }
 
 /// The tests of the range.
@@ -550,13 +559,13 @@ fn parts(
     policy: &Policy,
     base: &str,
     head: &str,
-) -> Result<Vec<Taken>> {
+) -> Result<Vec<PartFiles>> {
     let read = |tree: &str, path: &str| String::from_utf8(git.read_file(tree, path).ok()??).ok();
     Ok(tests_of(change, policy, &|path| read(base, path), &|path| read(head, path)))
 }
 
 /// The base with the tests of the head.
-fn between(git: &Git, base: &Oid, head: &str, taken: &[Taken]) -> Result<Oid> {
+fn between(git: &Git, base: &Oid, head: &str, taken: &[PartFiles]) -> Result<Oid> {
     let whole = taken.iter().filter(|one| one.take == Take::AsInHead).map(|one| one.path.as_str());
     let whole: Vec<&str> = whole.collect();
     let mut tree =
@@ -580,7 +589,7 @@ fn tell_submodules(submodules: &[String], evidence: &mut Evidence) {
         let what = format!("{path} is a separate repository and was not checked");
         match evidence.policy.exemption(Some(path), None) {
             Some(exemption) => {
-                evidence.exempted.push(Exempted { what, reason: exemption.reason.clone() });
+                evidence.exempted.push(Exception { what, reason: exemption.reason.clone() });
             }
             None => {
                 let reason = Reason::new(Code::ChangeSubmodule, what).place(Some(path), None);

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use redgreen_core::state::State;
 
-use super::{Stopped, notes, pick};
-use crate::engine::{Observer, Project, Sight};
+use super::{RunEnd, notes, pick};
+use crate::engine::{Observer, Progress, Project};
 use crate::failure::{Code, Failure};
 use crate::journal::{self, LiveReader, RunFolder, Tail};
 
@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// A new run has no journal for a moment.
 const BEGINS_WITHIN: Duration = Duration::from_secs(5);
 
-pub fn watch(project: &Project, named: Option<&str>, observe: Observer<'_>) -> Result<Stopped> {
+pub fn watch(project: &Project, named: Option<&str>, observe: Observer<'_>) -> Result<RunEnd> {
     notes::check(project)?;
     let folder = match (named, project.store.latest()) {
         (None, Some(latest)) if project.store.open()?.is_empty() => latest,
@@ -38,18 +38,18 @@ pub fn watch(project: &Project, named: Option<&str>, observe: Observer<'_>) -> R
             |cycle_then: u32| !is_first || cycle.is_some_and(|cycle| cycle_then == cycle);
         for (line, state) in lines.iter().filter(|(_, state)| is_shown(state.progress.cycle)) {
             while let Some((_, role, said)) = said.next_if(|(at, _, _)| *at < line.at) {
-                observe(Sight::Live(role, &said));
+                observe(Progress::Live(role, &said));
             }
-            observe(Sight::Line(line, state));
+            observe(Progress::Line(line, state));
         }
         for (_, role, said) in said {
-            observe(Sight::Live(role, &said));
+            observe(Progress::Live(role, &said));
         }
         is_first = is_first && lines.is_empty();
         match tail.state() {
             // A process that resumes it may be about to say so.
             Some(state @ State { left: Some(outcome), .. }) if !at_work => {
-                return Ok(Stopped { outcome: outcome.clone(), state: state.clone(), folder });
+                return Ok(RunEnd { outcome: outcome.clone(), state: state.clone(), folder });
             }
             Some(State { left: None, .. }) if !at_work && lines.is_empty() => {
                 return Err(stopped_midway(&folder).into());

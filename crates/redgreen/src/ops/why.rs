@@ -20,7 +20,7 @@ use crate::journal::{self, Body, Line, RunFolder};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Why {
+pub struct Explanation {
     pub version: u32,
     pub run: Overview,
     /// What must hold for the phase to be accepted.
@@ -52,7 +52,7 @@ pub struct LastVerdict {
     pub diff_cut: bool,
 }
 
-pub fn why(project: &Project, named: Option<&str>) -> Result<Why> {
+pub fn why(project: &Project, named: Option<&str>) -> Result<Explanation> {
     notes::check(project)?;
     let folder = match (named, project.store.latest()) {
         (None, Some(latest)) if project.store.open()?.is_empty() => latest,
@@ -63,7 +63,7 @@ pub fn why(project: &Project, named: Option<&str>) -> Result<Why> {
         Failure::usage(format!("run {} never started", folder.id))
             .next(format!("redgreen abort {}", folder.id))
     })?;
-    Ok(Why {
+    Ok(Explanation {
         version: 1,
         gate: tally::gate(&state),
         is_over: matches!(state.situation, Situation::Ended(_)),

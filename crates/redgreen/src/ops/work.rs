@@ -56,7 +56,7 @@ pub struct Options {
 /// The result of a worker.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Worked {
+pub struct WorkerResult {
     pub version: u32,
     pub jobs: u64,
 }
@@ -82,7 +82,7 @@ pub fn work(
     environment: &Environment,
     stop: &Stop,
     tell: Tell<'_>,
-) -> Result<Worked> {
+) -> Result<WorkerResult> {
     for folder in ["jobs", "cache", "salvage"] {
         let folder = options.home.join(folder);
         private::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
@@ -102,7 +102,7 @@ pub fn work(
         announcer.join().ok();
     });
     queue.leave(&worker.key()).ok();
-    Ok(Worked { version: 1, jobs: worker.done.load(Ordering::Relaxed) })
+    Ok(WorkerResult { version: 1, jobs: worker.done.load(Ordering::Relaxed) })
 }
 
 impl Worker<'_> {
@@ -111,9 +111,9 @@ impl Worker<'_> {
         let mut pause = TROUBLE_PAUSE_MIN;
         while !self.stop.requested() {
             match self.one() {
-                Ok(Taken::Job) => pause = TROUBLE_PAUSE_MIN,
-                Ok(Taken::Nothing) if self.options.until_empty && self.is_over() => return,
-                Ok(Taken::Nothing) => {
+                Ok(Claimed::Job) => pause = TROUBLE_PAUSE_MIN,
+                Ok(Claimed::Nothing) if self.options.until_empty && self.is_over() => return,
+                Ok(Claimed::Nothing) => {
                     if self.queue.wait().is_err() {
                         self.stop.sleep(pause).ok();
                     }
@@ -133,10 +133,10 @@ impl Worker<'_> {
     }
 
     /// Takes a job, if there is one, and runs it.
-    fn one(&self) -> Result<Taken> {
+    fn one(&self) -> Result<Claimed> {
         self.has_space()?;
         let lanes = lanes_for(&self.options.labels, &self.queue.lanes()?);
-        let Some(delivery) = self.queue.take(&lanes)? else { return Ok(Taken::Nothing) };
+        let Some(delivery) = self.queue.take(&lanes)? else { return Ok(Claimed::Nothing) };
         self.at_work.lock().unwrap_or_else(PoisonError::into_inner).push(delivery.job.clone());
         let done = self.deliver(&delivery);
         self.at_work
@@ -145,7 +145,7 @@ impl Worker<'_> {
             .retain(|job| *job != delivery.job);
         done?;
         self.done.fetch_add(1, Ordering::Relaxed);
-        Ok(Taken::Job)
+        Ok(Claimed::Job)
     }
 
     fn deliver(&self, delivery: &Delivery) -> Result<()> {
@@ -222,15 +222,15 @@ impl Worker<'_> {
     }
 }
 
-enum Taken {
+enum Claimed {
     Job,
     Nothing,
 }
 
 /// When a lease was last extended.
-struct Pulse(Mutex<Instant>);
+struct LeaseClock(Mutex<Instant>);
 
-impl Pulse {
+impl LeaseClock {
     fn new() -> Self {
         Self(Mutex::new(Instant::now()))
     }

@@ -13,7 +13,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// The result of waiting for a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Typed {
+pub enum Input {
     /// Without surrounding whitespace.
     Line(String),
     /// Standard input is closed.
@@ -22,14 +22,14 @@ pub enum Typed {
 }
 
 /// Waits for a line until `deadline`.
-pub fn typed(stop: &Stop, deadline: Option<Instant>) -> Result<Typed> {
+pub fn typed(stop: &Stop, deadline: Option<Instant>) -> Result<Input> {
     let stdin = io::stdin();
     loop {
         if stop.requested() {
             return Err(Interrupted.into());
         }
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Ok(Typed::TimeUp);
+            return Ok(Input::TimeUp);
         }
         let wait = Timespec::try_from(LOOK).ok();
         let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
@@ -37,7 +37,7 @@ pub fn typed(stop: &Stop, deadline: Option<Instant>) -> Result<Typed> {
         if poll(&mut asked, wait.as_ref()).is_ok_and(|count| count > 0) {
             let mut line = String::new();
             let count = stdin.lock().read_line(&mut line).context("read the keyboard")?;
-            return Ok(if count == 0 { Typed::End } else { Typed::Line(line.trim().to_owned()) });
+            return Ok(if count == 0 { Input::End } else { Input::Line(line.trim().to_owned()) });
         }
     }
 }

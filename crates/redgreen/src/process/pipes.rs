@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
 
-use super::{Answer, Attention, Heard, Listener, Watcher};
+use super::{Answer, Attention, Listener, ProcessEvent, Watcher};
 
 const READ_BYTES: usize = 64 << 10;
 /// After this many small reads in a row, wait a moment and read more at once. Waking up for each of
@@ -52,12 +52,12 @@ struct Line {
 
 struct Stream {
     pipe: Option<File>,
-    kept: Kept,
+    kept: HeadAndTail,
 }
 
 /// The head and tail of a stream, so that gigabytes of output do not use memory.
 #[derive(Default)]
-struct Kept {
+struct HeadAndTail {
     /// The maximum length of each.
     half: usize,
     head: Vec<u8>,
@@ -79,7 +79,7 @@ impl<'a, 'l> Pipes<'a, 'l> {
             Attention::Speaking(listener) => (Some(listener), None, true),
         };
         let stream = |pipe: Option<OwnedFd>| -> Result<Stream> {
-            let kept = Kept { half: bytes_max / 2, ..Kept::default() };
+            let kept = HeadAndTail { half: bytes_max / 2, ..HeadAndTail::default() };
             Ok(Stream { pipe: pipe.map(ready).transpose()?, kept })
         };
         let outputs = [
@@ -116,7 +116,7 @@ impl<'a, 'l> Pipes<'a, 'l> {
     }
 
     /// Passes an event to the listener and handles the answer.
-    pub(super) fn tell(&mut self, heard: Heard<'_>) {
+    pub(super) fn tell(&mut self, heard: ProcessEvent<'_>) {
         let Some(listener) = &mut self.listener else { return };
         match listener(heard) {
             Answer::Nothing => {}
@@ -180,7 +180,7 @@ impl<'a, 'l> Pipes<'a, 'l> {
     fn end_line(&mut self) {
         let line = std::mem::take(&mut self.line);
         if !line.bytes.is_empty() {
-            self.tell(Heard::Line { text: &line.bytes, whole: !line.too_long });
+            self.tell(ProcessEvent::Line { text: &line.bytes, whole: !line.too_long });
         }
     }
 
@@ -249,7 +249,7 @@ impl Stream {
     }
 }
 
-impl Kept {
+impl HeadAndTail {
     fn push(&mut self, bytes: &[u8]) {
         let room = self.half.saturating_sub(self.head.len()).min(bytes.len());
         let (head, tail) = bytes.split_at(room);

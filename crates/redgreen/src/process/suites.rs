@@ -10,7 +10,7 @@ use super::Stop;
 
 /// A running test suite.
 #[derive(Debug)]
-pub struct SuiteAtWork {
+pub struct RunningSuite {
     /// The name of the framework.
     pub name: String,
     /// The stream of our reporter, one line per test. Tests can write to it.
@@ -21,22 +21,22 @@ pub struct SuiteAtWork {
 
 /// Marks the suite as running until dropped.
 #[derive(Debug)]
-pub struct AtWork {
+pub struct SuiteGuard {
     stop: Stop,
-    suite: Arc<SuiteAtWork>,
+    suite: Arc<RunningSuite>,
 }
 
 impl Stop {
-    pub fn suite_at_work(&self, name: &str, stream: PathBuf) -> AtWork {
+    pub fn suite_at_work(&self, name: &str, stream: PathBuf) -> SuiteGuard {
         let suite =
-            Arc::new(SuiteAtWork { name: name.to_owned(), stream, printed: Mutex::default() });
+            Arc::new(RunningSuite { name: name.to_owned(), stream, printed: Mutex::default() });
         let stop = self.whole().clone();
         stop.0.suites.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&suite));
-        AtWork { stop, suite }
+        SuiteGuard { stop, suite }
     }
 
     /// The suite that was started last.
-    pub fn newest_suite(&self) -> Option<Arc<SuiteAtWork>> {
+    pub fn newest_suite(&self) -> Option<Arc<RunningSuite>> {
         self.whole().0.suites.lock().unwrap_or_else(PoisonError::into_inner).last().cloned()
     }
 
@@ -45,21 +45,21 @@ impl Stop {
     }
 }
 
-impl SuiteAtWork {
+impl RunningSuite {
     /// The progress according to the runner's output.
     pub fn printed(&self) -> Tally {
         self.printed.lock().unwrap_or_else(PoisonError::into_inner).tally()
     }
 }
 
-impl AtWork {
+impl SuiteGuard {
     /// Processes output of the runner as it arrives.
     pub fn hear(&self, bytes: &[u8]) {
         self.suite.printed.lock().unwrap_or_else(PoisonError::into_inner).hear(bytes);
     }
 }
 
-impl Drop for AtWork {
+impl Drop for SuiteGuard {
     fn drop(&mut self) {
         let mut suites = self.stop.0.suites.lock().unwrap_or_else(PoisonError::into_inner);
         suites.retain(|suite| !Arc::ptr_eq(suite, &self.suite));

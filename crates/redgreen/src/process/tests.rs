@@ -136,15 +136,15 @@ fn clears_the_environment_and_wraps_a_program() {
 /// Runs a shell command with a listener that answers each line.
 fn talk(line: &str, speaking: bool, answer: impl Fn(&str) -> Answer) -> (Output, Vec<String>) {
     let mut heard = Vec::new();
-    let mut listener = |said: Heard<'_>| match said {
-        Heard::Line { text, whole } => {
+    let mut listener = |said: ProcessEvent<'_>| match said {
+        ProcessEvent::Line { text, whole } => {
             let text = String::from_utf8_lossy(text).into_owned();
             let next = answer(&text);
             heard.push(if whole { text } else { format!("{} bytes of a line", text.len()) });
             next
         }
-        Heard::Silence => Answer::Nothing,
-        Heard::Unwanted => {
+        ProcessEvent::Silence => Answer::Nothing,
+        ProcessEvent::Unwanted => {
             heard.push("unwanted".to_owned());
             Answer::Nothing
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use redgreen_core::names::JobId;
-use redgreen_serve::nats::{Address, Keep, Nats, Taken, Versioned};
+use redgreen_serve::nats::{Address, Keep, LeasedMessage, Nats, Versioned};
 
 use super::{Delivery, Kind, Lease, Place};
 use crate::failure::Failure;
@@ -105,15 +105,15 @@ impl Server {
         self.told("wait for jobs", self.nats.wait(IDLE_MAX))
     }
 
-    pub(super) fn beat(&self, taken: &Taken) -> Result<()> {
+    pub(super) fn beat(&self, taken: &LeasedMessage) -> Result<()> {
         self.told("extend the lease of a job", self.nats.beat(taken))
     }
 
-    pub(super) fn done(&self, taken: &Taken) -> Result<()> {
+    pub(super) fn done(&self, taken: &LeasedMessage) -> Result<()> {
         self.told("finish a job", self.nats.done(taken))
     }
 
-    pub(super) fn later(&self, taken: &Taken, after: Duration) -> Result<()> {
+    pub(super) fn later(&self, taken: &LeasedMessage, after: Duration) -> Result<()> {
         self.told("give a job back", self.nats.later(taken, after))
     }
 

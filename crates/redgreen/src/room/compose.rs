@@ -49,13 +49,13 @@ const CONFIGURATION: &[&str] = &[
 
 /// A file of the candidate that is not in the room.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dropped {
+pub struct DroppedFile {
     pub path: PathBuf,
-    pub why: Why,
+    pub why: DropReason,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum DropReason {
     /// Compiled Python, which may not match its source.
     Bytecode,
     /// Package metadata or a path file that the candidate added.
@@ -77,9 +77,9 @@ pub struct Configuration {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Composed {
+pub(super) struct Composition {
     pub(super) files: Manifest,
-    pub(super) dropped: Vec<Dropped>,
+    pub(super) dropped: Vec<DroppedFile>,
     /// Paths where the candidate differed from the frozen state.
     pub(super) frozen: Vec<PathBuf>,
     pub(super) planted: Vec<PathBuf>,
@@ -98,13 +98,13 @@ pub(super) fn compose(
     base: Option<&Manifest>,
     overlays: &[Overlay<'_>],
     removed: &[PathBuf],
-) -> Composed {
-    let mut room = Composed { files: candidate.clone(), ..Composed::default() };
+) -> Composition {
+    let mut room = Composition { files: candidate.clone(), ..Composition::default() };
     let is_new = |path: &Path| is_changed(path, candidate, base);
     for path in candidate.keys() {
         if let Some(why) = unwanted(path, candidate, is_new(path)) {
             room.files.remove(path);
-            room.dropped.push(Dropped { path: path.clone(), why });
+            room.dropped.push(DroppedFile { path: path.clone(), why });
         }
         if let Some(module) = runner_module(path)
             && is_new(path)
@@ -121,7 +121,7 @@ pub(super) fn compose(
             room.files.keys().filter(|file| file.starts_with(path)).cloned().collect();
         for path in below {
             room.files.remove(&path);
-            room.dropped.push(Dropped { path, why: Why::Removed });
+            room.dropped.push(DroppedFile { path, why: DropReason::Removed });
         }
     }
     let obeyed = room.files.keys().filter(|path| is_configuration(path));
@@ -140,7 +140,7 @@ pub(super) fn compose(
     room
 }
 
-impl Composed {
+impl Composition {
     fn lay(&mut self, overlay: &Overlay<'_>) {
         let covered = |path: &&PathBuf| path.starts_with(overlay.path);
         let before: BTreeSet<PathBuf> = self.files.keys().filter(covered).cloned().collect();
@@ -155,7 +155,9 @@ impl Composed {
                 continue;
             }
             let gone = lay_over(&mut self.files, file.clone());
-            self.dropped.extend(gone.into_iter().map(|path| Dropped { path, why: Why::InTheWay }));
+            self.dropped.extend(
+                gone.into_iter().map(|path| DroppedFile { path, why: DropReason::InTheWay }),
+            );
             self.frozen.push(path);
         }
     }
@@ -165,15 +167,15 @@ fn is_changed(path: &Path, files: &Manifest, base: Option<&Manifest>) -> bool {
     base.is_none_or(|base| base.get(path) != files.get(path))
 }
 
-fn unwanted(path: &Path, candidate: &Manifest, is_new: bool) -> Option<Why> {
+fn unwanted(path: &Path, candidate: &Manifest, is_new: bool) -> Option<DropReason> {
     let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
     let in_cache = path.iter().any(|part| part == BYTECODE_FOLDER);
     let beside_source = || candidate.contains_key(&path.with_extension("py"));
     if in_cache || (BYTECODE.contains(&extension) && (is_new || beside_source())) {
-        return Some(Why::Bytecode);
+        return Some(DropReason::Bytecode);
     }
     let installed = INSTALLED.contains(&extension) || path.iter().any(is_installed_folder);
-    (installed && is_new).then_some(Why::Installed)
+    (installed && is_new).then_some(DropReason::Installed)
 }
 
 fn is_installed_folder(name: &OsStr) -> bool {
@@ -228,7 +230,7 @@ mod tests {
         paths.iter().filter_map(|path| path.to_str()).collect()
     }
 
-    fn left(room: &Composed) -> Vec<&str> {
+    fn left(room: &Composition) -> Vec<&str> {
         room.files.keys().filter_map(|path| path.to_str()).collect()
     }
 
@@ -249,8 +251,14 @@ mod tests {
         ]);
         let room = compose(&candidate, Some(&base), &[], &[]);
         assert_eq!(left(&room), ["a.py", "old.pyc", "vendor/x.pth", "x.dist-info/METADATA"]);
-        assert_eq!(room.dropped.iter().filter(|dropped| dropped.why == Why::Bytecode).count(), 3);
-        assert_eq!(room.dropped.iter().filter(|dropped| dropped.why == Why::Installed).count(), 3);
+        assert_eq!(
+            room.dropped.iter().filter(|dropped| dropped.why == DropReason::Bytecode).count(),
+            3
+        );
+        assert_eq!(
+            room.dropped.iter().filter(|dropped| dropped.why == DropReason::Installed).count(),
+            3
+        );
     }
 
     #[test]
@@ -317,7 +325,7 @@ mod tests {
         let room = compose(&files(&["a/b", "a/c/d", "ab"]), None, &[], &["a".into()]);
         assert_eq!(left(&room), ["ab"]);
         assert!(
-            room.dropped.iter().all(|dropped| dropped.why == Why::Removed)
+            room.dropped.iter().all(|dropped| dropped.why == DropReason::Removed)
                 && room.dropped.len() == 2
         );
     }

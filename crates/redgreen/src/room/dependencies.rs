@@ -122,11 +122,11 @@ pub struct DependencyChange {
     pub path: PathBuf,
     /// Its real path, if it exists.
     pub at: PathBuf,
-    pub how: How,
+    pub how: ChangeKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum ChangeKind {
     Added,
     Removed,
     Modified,
@@ -140,7 +140,7 @@ pub enum How {
 impl Dependencies {
     /// Scans the folders. A missing one counts as empty. `known` is an earlier scan.
     pub fn look(folders: Vec<DependencyFolder>, known: Option<&Self>) -> Result<Self> {
-        let mut look = Look { known, seen: BTreeMap::new(), read: 0 };
+        let mut look = Scan { known, seen: BTreeMap::new(), read: 0 };
         for folder in &folders {
             if folder.from.is_file() {
                 look.file(&folder.from, folder.name())
@@ -168,18 +168,18 @@ impl Dependencies {
         };
         for (path, before) in self.seen.iter() {
             let how = match now.seen.get(path) {
-                None => Some(How::Removed),
+                None => Some(ChangeKind::Removed),
                 Some(after) => before.compared_with(after),
             };
             changes.extend(how.map(|how| change(path, how)));
         }
         let added = now.seen.keys().filter(|path| !self.seen.contains_key(*path));
-        changes.extend(added.map(|path| change(path, How::Added)));
+        changes.extend(added.map(|path| change(path, ChangeKind::Added)));
         for change in changes
             .iter_mut()
             .filter(|change| change.path.iter().any(|part| part == BYTECODE_FOLDER))
         {
-            change.how = How::Bytecode;
+            change.how = ChangeKind::Bytecode;
         }
         changes
     }
@@ -258,14 +258,14 @@ impl Stamp {
         Self { content: None, ..self.clone() } == *now
     }
 
-    fn compared_with(&self, after: &Self) -> Option<How> {
+    fn compared_with(&self, after: &Self) -> Option<ChangeKind> {
         let facts = |stamp: &Self| (stamp.mode, stamp.size, stamp.content.clone());
         // A new mtime does not count if the content is known.
         let known = self.content.is_some() && after.content.is_some();
         if facts(self) != facts(after) || (!known && self.modified != after.modified) {
-            Some(How::Modified)
+            Some(ChangeKind::Modified)
         } else if !known && self.changed != after.changed {
-            Some(How::Touched)
+            Some(ChangeKind::Touched)
         } else {
             None
         }
@@ -273,13 +273,13 @@ impl Stamp {
 }
 
 /// A scan in progress.
-struct Look<'a> {
+struct Scan<'a> {
     known: Option<&'a Dependencies>,
     seen: BTreeMap<PathBuf, Stamp>,
     read: u64,
 }
 
-impl Look<'_> {
+impl Scan<'_> {
     fn folder(&mut self, folder: &Path, name: &Path) -> Result<()> {
         let entries = match fs::read_dir(folder) {
             Err(error) if is_gone(&error) => return Ok(()),
@@ -383,7 +383,7 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     /// Checks the changes reported after `act` changed a folder with two files of each kind.
-    fn check(act: impl Fn(&Path), expected: &[(&str, How)]) {
+    fn check(act: impl Fn(&Path), expected: &[(&str, ChangeKind)]) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         for path in ["lib/a.py", "lib/b.py", "bin/tool", "site.pth"] {
@@ -419,26 +419,35 @@ mod tests {
     #[test]
     fn reports_changes_of_packages() {
         check(|_| {}, &[]);
-        check(|root| fs::write(root.join("x.pth"), "import x").unwrap(), &[("x.pth", How::Added)]);
+        check(
+            |root| fs::write(root.join("x.pth"), "import x").unwrap(),
+            &[("x.pth", ChangeKind::Added)],
+        );
         check(
             |root| fs::remove_file(root.join("lib/a.py")).unwrap(),
-            &[("lib/a.py", How::Removed)],
+            &[("lib/a.py", ChangeKind::Removed)],
         );
         check(
             |root| fs::write(root.join("lib/a.py"), "longer").unwrap(),
-            &[("lib/a.py", How::Modified)],
+            &[("lib/a.py", ChangeKind::Modified)],
         );
         let compile = |root: &Path| {
             fs::create_dir(root.join("lib/__pycache__")).unwrap();
             fs::write(root.join("lib/__pycache__/a.pyc"), "").unwrap();
         };
-        check(compile, &[("lib/__pycache__/a.pyc", How::Bytecode)]);
+        check(compile, &[("lib/__pycache__/a.pyc", ChangeKind::Bytecode)]);
     }
 
     #[test]
     fn restoring_the_mtime_does_not_hide_a_change() {
-        check(|root| rewrite(&root.join("bin/tool"), "new", None), &[("bin/tool", How::Modified)]);
-        check(|root| rewrite(&root.join("lib/a.py"), "new", None), &[("lib/a.py", How::Modified)]);
+        check(
+            |root| rewrite(&root.join("bin/tool"), "new", None),
+            &[("bin/tool", ChangeKind::Modified)],
+        );
+        check(
+            |root| rewrite(&root.join("lib/a.py"), "new", None),
+            &[("lib/a.py", ChangeKind::Modified)],
+        );
     }
 
     #[test]

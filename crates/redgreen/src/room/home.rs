@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::config::{Store, Way};
+use crate::config::{Access, Store};
 
 /// Maven checks for updates and distrusts packages from another mirror. Gradle checks for updates,
 /// too.
@@ -34,8 +34,8 @@ pub(super) fn java(home: &Path) -> [(&'static str, OsString); 2] {
 /// Variables that point tools to package caches outside this home, and Java to this home.
 pub fn variables(home: &Path, stores: &[Store]) -> Vec<(&'static str, OsString)> {
     let named = stores.iter().filter_map(|store| match store.way {
-        Way::Named(variable) => Some((variable, store.from.clone().into())),
-        Way::Linked | Way::Laid => None,
+        Access::Named(variable) => Some((variable, store.from.clone().into())),
+        Access::Linked | Access::Laid => None,
     });
     named.chain(java(home)).collect()
 }
@@ -51,9 +51,9 @@ pub fn furnish(home: &Path, stores: &[Store]) -> Result<()> {
     };
     for Store { at, from, way } in stores {
         match way {
-            Way::Linked => symlink(from, below(at)?).with_context(act)?,
-            Way::Laid => lay(from, &below(at)?, LAID_DEPTH).with_context(act)?,
-            Way::Named(_) => {}
+            Access::Linked => symlink(from, below(at)?).with_context(act)?,
+            Access::Laid => lay(from, &below(at)?, LAID_DEPTH).with_context(act)?,
+            Access::Named(_) => {}
         }
     }
     for (at, text) in FILES {
@@ -95,7 +95,7 @@ mod tests {
         let store = Store {
             at: ".gradle/wrapper/dists".into(),
             from: folder.path().join("dists"),
-            way: Way::Laid,
+            way: Access::Laid,
         };
         let home = folder.path().join("home");
         furnish(&home, &[store]).unwrap();

@@ -44,7 +44,7 @@ struct Stamp {
 }
 
 #[derive(Debug)]
-pub(super) struct Laid {
+pub(super) struct LayoutResult {
     pub(super) links_out: Vec<PathBuf>,
     /// Files below the mount points of packages.
     pub(super) covered: Vec<PathBuf>,
@@ -74,7 +74,7 @@ impl Layout {
     }
 
     /// Makes the folder contain exactly these files.
-    pub(super) fn apply(&mut self, git: &Git, mut wanted: Manifest) -> Result<Laid> {
+    pub(super) fn apply(&mut self, git: &Git, mut wanted: Manifest) -> Result<LayoutResult> {
         let is_covered = |path: &Path| self.packages.iter().any(|place| path.starts_with(place));
         let covered: Vec<PathBuf> =
             wanted.keys().filter(|path| is_covered(path)).cloned().collect();
@@ -98,7 +98,12 @@ impl Layout {
         git.read_files(&missing, |file, bytes| self.write(file, bytes))?;
         let written = missing.len();
         self.files = wanted;
-        Ok(Laid { links_out, covered, pointers: self.pointers.iter().cloned().collect(), written })
+        Ok(LayoutResult {
+            links_out,
+            covered,
+            pointers: self.pointers.iter().cloned().collect(),
+            written,
+        })
     }
 
     /// Removes files that are unwanted or were changed. `stays` gets the remaining ones.

@@ -11,11 +11,11 @@ use redgreen_core::coverage::{Coverage, Format};
 use redgreen_core::framework::cargo::build::{self, Build, Package, TargetKind, TestBinary};
 use redgreen_core::framework::cargo::libtest::{self, Binary, LibtestOutput};
 use redgreen_core::framework::cargo::{self, JSON, doc_prefix, id_prefix};
-use redgreen_core::framework::invoke::{Call, Selection, Unable};
+use redgreen_core::framework::invoke::{Call, CannotRun, Selection};
 use redgreen_core::report::Exit;
 
 use super::invocation::{inject, missing, program, read_report};
-use super::{Ran, Run, facts, is_missing, tail, text};
+use super::{Run, RunOutput, facts, is_missing, tail, text};
 use crate::failure::Failure;
 use crate::foreign;
 use crate::process::{Output, Program};
@@ -24,7 +24,7 @@ use crate::process::{Output, Program};
 const UNLOCK: (&str, &str) = ("RUSTC_BOOTSTRAP", "1");
 const MANIFEST_BYTES_MAX: u64 = 4 << 20;
 
-pub(super) fn run(run: &Run<'_>, selection: &Selection) -> Result<Option<Ran>> {
+pub(super) fn run(run: &Run<'_>, selection: &Selection) -> Result<Option<RunOutput>> {
     // Report missing tools before building.
     let coverage = match selection {
         Selection::Coverage => Some(llvm_cov(run)?),
@@ -44,15 +44,23 @@ pub(super) fn run(run: &Run<'_>, selection: &Selection) -> Result<Option<Ran>> {
     }
     if *selection == Selection::List {
         let listed = list(run, &packages, &build)?;
-        return Ok(Some(Ran { report: cargo::report(build, Vec::new()), listed, coverage: None }));
+        return Ok(Some(RunOutput {
+            report: cargo::report(build, Vec::new()),
+            listed,
+            coverage: None,
+        }));
     }
     let mut words = build.words.clone();
     let mut binaries = Vec::new();
     for (number, binary) in build.binaries.iter().enumerate() {
         let prefix = prefix_of(&packages, binary);
         let Some(filter) = filter(selection, &prefix) else { continue };
-        let ran =
-            run_binary(run, &packages, &build, Chosen { binary, number, prefix: &prefix, filter })?;
+        let ran = run_binary(
+            run,
+            &packages,
+            &build,
+            SelectedBinary { binary, number, prefix: &prefix, filter },
+        )?;
         words.push('\n');
         words.push_str(&ran.words);
         binaries.push(ran.binary);
@@ -69,7 +77,7 @@ pub(super) fn run(run: &Run<'_>, selection: &Selection) -> Result<Option<Ran>> {
         Some((call, lcov)) => measure(run, &call, &lcov)?,
         None => None,
     };
-    Ok(Some(Ran { report, listed: Vec::new(), coverage }))
+    Ok(Some(RunOutput { report, listed: Vec::new(), coverage }))
 }
 
 /// The coverage command and the path of its report.
@@ -79,8 +87,8 @@ fn llvm_cov(run: &Run<'_>) -> Result<(Call, PathBuf)> {
         !facts::tools(cargo::FRAMEWORK.tools, run.place, run.workdir, run.settings).is_empty();
     match cargo::llvm_cov(installed, &[], &text(&lcov)?) {
         Ok(call) => Ok((call, lcov)),
-        Err(Unable::Missing(what)) => Err(missing(&what).into()),
-        Err(Unable::Unsupported(why)) => bail!(why),
+        Err(CannotRun::Missing(what)) => Err(missing(&what).into()),
+        Err(CannotRun::Unsupported(why)) => bail!(why),
     }
 }
 
@@ -158,14 +166,14 @@ enum Filter<'a> {
 
 /// A test binary to run.
 #[derive(Clone, Copy)]
-struct Chosen<'a> {
+struct SelectedBinary<'a> {
     binary: &'a TestBinary,
     number: usize,
     prefix: &'a str,
     filter: Filter<'a>,
 }
 
-struct RanBinary {
+struct BinaryRun {
     binary: Binary,
     /// Its other output, for people.
     words: String,
@@ -223,15 +231,15 @@ fn run_binary(
     run: &Run<'_>,
     packages: &[Package],
     build: &Build,
-    chosen: Chosen<'_>,
-) -> Result<RanBinary> {
-    let Chosen { binary, number, prefix, filter } = chosen;
+    chosen: SelectedBinary<'_>,
+) -> Result<BinaryRun> {
+    let SelectedBinary { binary, number, prefix, filter } = chosen;
     let package = packages.iter().find(|package| package.id == binary.package_id);
     let program = environment(run, package, build, binary);
     if !has_harness(binary) {
         let output = run.output(&program)?;
         let binary = libtest::without_harness(prefix, output.exit);
-        return Ok(RanBinary { binary, words: tail(&output.stderr_text()) });
+        return Ok(BinaryRun { binary, words: tail(&output.stderr_text()) });
     }
     let log = run.scratch.join(format!("libtest-{number}.log"));
     let program = program.args(JSON).arg("--logfile").arg(&log).env(UNLOCK.0, UNLOCK.1);
@@ -241,7 +249,7 @@ fn run_binary(
     };
     let output = run.output(&program)?;
     let binary = libtest::parse(prefix, seen(&output), &read_report(&log)?.unwrap_or_default());
-    Ok(RanBinary { binary, words: tail(&output.stderr_text()) })
+    Ok(BinaryRun { binary, words: tail(&output.stderr_text()) })
 }
 
 fn seen(output: &Output) -> LibtestOutput<'_> {

@@ -71,7 +71,7 @@ pub(super) fn folders(project: &Path) -> Result<Vec<Folder>> {
 pub(super) fn with_all_tests(project: &Path) -> Result<Folder> {
     let mut files = Vec::new();
     for folder in below(project)? {
-        let paths = names(&project.join(&folder), Want::Files)?
+        let paths = names(&project.join(&folder), EntryKind::Files)?
             .into_iter()
             .map(|name| format!("{folder}/{name}"));
         files.extend(paths.filter(|path| FRAMEWORKS.iter().any(|row| (row.is_test_file)(path))));
@@ -89,7 +89,7 @@ fn below(project: &Path) -> Result<Vec<String>> {
         if depth == DEPTH_MAX || visits > VISITS_MAX {
             continue;
         }
-        for name in names(&project.join(&below), Want::Folders)? {
+        for name in names(&project.join(&below), EntryKind::Folders)? {
             if name.starts_with('.') || FOREIGN.contains(&name.as_str()) {
                 continue;
             }
@@ -109,12 +109,14 @@ pub(super) fn folder(project: &Path, path: &str) -> Result<Folder> {
 /// A folder with its own files, those of folders that are always listed, and more.
 fn with(project: &Path, path: &str, more: Vec<String>) -> Result<Folder> {
     let place = project.join(path);
-    let mut files = names(&place, Want::Files)?;
+    let mut files = names(&place, EntryKind::Files)?;
     for listed in LISTED_FOLDERS {
         let inside = place.join(listed);
         if inside.is_dir() {
             files.extend(
-                names(&inside, Want::Files)?.into_iter().map(|name| format!("{listed}/{name}")),
+                names(&inside, EntryKind::Files)?
+                    .into_iter()
+                    .map(|name| format!("{listed}/{name}")),
             );
         }
     }
@@ -134,20 +136,20 @@ fn with(project: &Path, path: &str, more: Vec<String>) -> Result<Folder> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Want {
+enum EntryKind {
     Files,
     Folders,
 }
 
-fn names(folder: &Path, want: Want) -> Result<Vec<String>> {
+fn names(folder: &Path, want: EntryKind) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("list {}", folder.display()))? {
         let entry = entry.with_context(|| format!("list {}", folder.display()))?;
         let kind = entry.file_type().with_context(|| format!("list {}", folder.display()))?;
         // A link to a folder may form a loop or lead out of the project.
         let wanted = match want {
-            Want::Folders => kind.is_dir(),
-            Want::Files => !entry.path().is_dir(),
+            EntryKind::Folders => kind.is_dir(),
+            EntryKind::Files => !entry.path().is_dir(),
         };
         if wanted {
             names.push(entry.file_name().to_string_lossy().into_owned());

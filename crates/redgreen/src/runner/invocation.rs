@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use redgreen_core::coverage::Coverage;
-use redgreen_core::framework::captured::{Captured, StepEnd};
+use redgreen_core::framework::captured::{Capture, StepEnd};
 use redgreen_core::framework::facts::Facts;
 use redgreen_core::framework::invoke::{
-    Call, CoverageAt, Injected, Invocation, Missing, ReportAt, SCRATCH, Stale, Step, matches,
+    Call, CoverageAt, Invocation, Missing, ReportAt, ReporterFile, SCRATCH, Stale, Step, matches,
 };
 use redgreen_core::report::Exit;
 
@@ -32,21 +32,25 @@ const COMPILE_SECONDS_MAX: i64 = 10;
 const TREE_SKIPPED: &[&str] = &["node_modules", ".git", ".venv", "venv", "site-packages"];
 
 /// The result of an invocation.
-pub(super) struct Performed {
-    pub(super) captured: Captured,
+pub(super) struct InvocationResult {
+    pub(super) captured: Capture,
     pub(super) coverage: Option<Coverage>,
     /// The end of each program's output, for people.
     pub(super) words: String,
 }
 
-pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> Result<Performed> {
+pub(super) fn perform(
+    run: &Run<'_>,
+    facts: &Facts,
+    invocation: &Invocation,
+) -> Result<InvocationResult> {
     let folder = Path::new(&facts.root);
     for injected in &invocation.inject {
         inject(run.scratch, injected)?;
     }
     remove_stale(folder, invocation)?;
     let older = stamps(folder, invocation)?;
-    let mut captured = Captured { root: facts.root.clone(), ..Captured::default() };
+    let mut captured = Capture { root: facts.root.clone(), ..Capture::default() };
     let mut words = String::new();
     for step in &invocation.before {
         let end = take(run, folder, step, &mut words)?;
@@ -54,7 +58,7 @@ pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> 
         captured.steps.push(end);
         if exit != Exit::Code(0) {
             captured.exit = if exit == Exit::TimedOut { exit } else { Exit::NotStarted };
-            return Ok(Performed { captured, coverage: None, words });
+            return Ok(InvocationResult { captured, coverage: None, words });
         }
     }
     if !invocation.call.words.is_empty() {
@@ -85,7 +89,7 @@ pub(super) fn perform(run: &Run<'_>, facts: &Facts, invocation: &Invocation) -> 
         },
         None => None,
     };
-    Ok(Performed { captured, coverage, words })
+    Ok(InvocationResult { captured, coverage, words })
 }
 
 /// The merged coverage of all modules with a report.
@@ -104,7 +108,7 @@ fn of_modules(folder: &Path, at: &CoverageAt, built_in: &str) -> Result<Option<C
 }
 
 /// Writes an injected file to the scratch folder.
-pub(super) fn inject(scratch: &Path, injected: &Injected) -> Result<PathBuf> {
+pub(super) fn inject(scratch: &Path, injected: &ReporterFile) -> Result<PathBuf> {
     let text = injected.text.replace(SCRATCH, &scratch.to_string_lossy());
     let path = foreign::write(scratch, injected.path, text.as_bytes());
     let path = path.with_context(|| format!("write {}", injected.path))?;

@@ -10,7 +10,7 @@ use redgreen_core::format::counter::Counter;
 use redgreen_core::format::stream;
 use rustix::fs::OFlags;
 
-use crate::process::{Stop, SuiteAtWork};
+use crate::process::{RunningSuite, Stop};
 
 /// The number of bytes read at once.
 const READ_BYTES_MAX: u64 = 1 << 20;
@@ -18,7 +18,7 @@ const READ_BYTES_MAX: u64 = 1 << 20;
 /// Follows the running suites, one after the other.
 #[derive(Debug, Default)]
 pub struct Tally {
-    suite: Option<Arc<SuiteAtWork>>,
+    suite: Option<Arc<RunningSuite>>,
     read: u64,
     streamed: Counter,
 }
@@ -41,7 +41,7 @@ impl Tally {
     }
 
     /// The bytes added since the last call.
-    fn more(&mut self, suite: &SuiteAtWork) -> std::io::Result<Vec<u8>> {
+    fn more(&mut self, suite: &RunningSuite) -> std::io::Result<Vec<u8>> {
         // A test may have replaced the file by a link or a pipe.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let flags = i32::try_from(flags.bits()).unwrap_or_default();

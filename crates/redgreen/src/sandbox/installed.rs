@@ -94,7 +94,7 @@ pub struct Installed {
 }
 
 /// Collects paths. `private` folders are never shown as a whole.
-struct Look<'a> {
+struct Scan<'a> {
     home: Option<&'a Path>,
     private: Vec<PathBuf>,
     shown: BTreeSet<PathBuf>,
@@ -113,9 +113,9 @@ enum Probe {
 }
 
 /// The last result. A scan takes thousands of system calls, and every verdict needs one.
-static LAST: Mutex<Option<Known>> = Mutex::new(None);
+static LAST: Mutex<Option<LastScan>> = Mutex::new(None);
 
-struct Known {
+struct LastScan {
     /// Other inputs of the scan.
     asked: String,
     seen: BTreeMap<PathBuf, Probe>,
@@ -142,14 +142,14 @@ impl Installed {
         let places = (home, path, toolchains, stores, rustup_home, cargo_home, virtual_env);
         let asked = format!("{places:?} {private:?}");
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_still = |known: &&Known| known.seen.iter().all(|(path, seen)| seen.holds(path));
+        let is_still = |known: &&LastScan| known.seen.iter().all(|(path, seen)| seen.holds(path));
         if let Some(known) = last.as_ref().filter(|known| known.asked == asked).filter(is_still) {
             return known.installed.clone();
         }
         let begun = SystemTime::now();
         let (installed, seen) = Self::look_now(environment, private);
         let is_settled = seen.values().all(|seen| seen.is_settled(begun));
-        *last = is_settled.then(|| Known { asked, seen, installed: installed.clone() });
+        *last = is_settled.then(|| LastScan { asked, seen, installed: installed.clone() });
         installed
     }
 
@@ -158,7 +158,7 @@ impl Installed {
         let private = private.iter().copied().chain(home);
         let private =
             private.flat_map(|path| [path.to_owned(), path.canonicalize().unwrap_or_default()]);
-        let mut look = Look {
+        let mut look = Scan {
             home,
             private: private.filter(|path| path.is_absolute()).collect(),
             shown: SYSTEM.iter().map(PathBuf::from).collect(),
@@ -203,7 +203,7 @@ impl Installed {
         home: Option<&Path>,
         private: &[&Path],
     ) -> Self {
-        let mut look = Look {
+        let mut look = Scan {
             home,
             private: private.iter().copied().chain(home).map(Path::to_owned).collect(),
             shown: BTreeSet::new(),
@@ -236,7 +236,7 @@ impl Probe {
     }
 }
 
-impl Look<'_> {
+impl Scan<'_> {
     fn done(self) -> Installed {
         let is_there = |path: &&PathBuf| path.symlink_metadata().is_ok();
         let folders: BTreeSet<&PathBuf> = self

@@ -12,66 +12,72 @@ mod wrap;
 
 use std::ffi::OsString;
 
-use super::{Fence, Grip, Held, Means, Network};
+use super::{Enforcement, Fence, Mechanism, Network, Strength};
 use crate::egress::Listen;
 
 pub use fenced::main as helper_main;
 pub(super) use fenced::{real_exit, setup_error};
 pub(super) use wrap::wrap;
 
-pub(super) const ALL: [Means; 4] =
-    [Means::Bubblewrap, Means::Namespaces, Means::Landlock, Means::Nothing];
+pub(super) const ALL: [Mechanism; 4] =
+    [Mechanism::Bubblewrap, Mechanism::Namespaces, Mechanism::Landlock, Mechanism::Nothing];
 
 /// How processes are found that left their group.
 pub(super) const SEARCH: &str = "found by searching /proc";
 const ABSTRACT_OPEN: &str = "abstract sockets of this machine are reachable";
 
-pub(super) fn outlet(by: Means) -> Option<Listen> {
+pub(super) fn outlet(by: Mechanism) -> Option<Listen> {
     match by {
-        Means::Bubblewrap | Means::Namespaces => Some(Listen::Socket),
-        Means::Landlock => rules::limits_ports().then_some(Listen::Port),
-        Means::Seatbelt | Means::Nothing => None,
+        Mechanism::Bubblewrap | Mechanism::Namespaces => Some(Listen::Socket),
+        Mechanism::Landlock => rules::limits_ports().then_some(Listen::Port),
+        Mechanism::Seatbelt | Mechanism::Nothing => None,
     }
 }
 
-pub(super) fn held(by: Means, fence: &Fence) -> Held {
+pub(super) fn held(by: Mechanism, fence: &Fence) -> Enforcement {
     match by {
-        Means::Bubblewrap | Means::Namespaces => {
+        Mechanism::Bubblewrap | Mechanism::Namespaces => {
             let is_shared = fence.network == Network::Full && !rules::scopes_sockets();
-            let sockets = if is_shared { Grip::Loose(ABSTRACT_OPEN) } else { Grip::Firm };
-            Held { by, files: Grip::Firm, network: Grip::Firm, sockets, processes: Grip::Firm }
+            let sockets = if is_shared { Strength::Loose(ABSTRACT_OPEN) } else { Strength::Firm };
+            Enforcement {
+                by,
+                files: Strength::Firm,
+                network: Strength::Firm,
+                sockets,
+                processes: Strength::Firm,
+            }
         }
-        Means::Landlock => Held {
+        Mechanism::Landlock => Enforcement {
             by,
-            files: Grip::Loose(
+            files: Strength::Loose(
                 "/dev/shm is shared, hidden file names can be probed, modes and times can be changed",
             ),
             network: landlock_network(fence),
             sockets: landlock_sockets(fence),
-            processes: Grip::Loose(SEARCH),
+            processes: Strength::Loose(SEARCH),
         },
-        Means::Seatbelt | Means::Nothing => super::no_fence(fence),
+        Mechanism::Seatbelt | Mechanism::Nothing => super::no_fence(fence),
     }
 }
 
-fn landlock_network(fence: &Fence) -> Grip {
+fn landlock_network(fence: &Fence) -> Strength {
     match (fence.network, &fence.outlet) {
-        (Network::None | Network::Full, _) => Grip::Firm,
-        (Network::Loopback, Some(_)) if rules::limits_ports() => Grip::Loose(
+        (Network::None | Network::Full, _) => Strength::Firm,
+        (Network::Loopback, Some(_)) if rules::limits_ports() => Strength::Loose(
             "limited by port, not by address: other hosts are reachable on the proxy's port",
         ),
-        (Network::Loopback, _) => Grip::Not("a private loopback needs namespaces"),
+        (Network::Loopback, _) => Strength::Not("a private loopback needs namespaces"),
     }
 }
 
-fn landlock_sockets(fence: &Fence) -> Grip {
+fn landlock_sockets(fence: &Fence) -> Strength {
     match (rules::scopes_sockets(), rules::resolves_sockets() || fence.outlet.is_some()) {
-        (true, true) => Grip::Firm,
-        (false, true) => Grip::Loose(ABSTRACT_OPEN),
-        (true, false) => Grip::Loose(
+        (true, true) => Strength::Firm,
+        (false, true) => Strength::Loose(ABSTRACT_OPEN),
+        (true, false) => Strength::Loose(
             "sockets in folders are reachable; this kernel's Landlock cannot restrict them",
         ),
-        (false, false) => Grip::Not("this kernel's Landlock cannot restrict them"),
+        (false, false) => Strength::Not("this kernel's Landlock cannot restrict them"),
     }
 }
 

@@ -10,7 +10,7 @@ use redgreen_core::syntax::SOURCE_BYTES_MAX;
 use redgreen_core::verdict::Reason;
 
 use crate::git::{Git, Status};
-use crate::room::{Frozen, Options};
+use crate::room::{FrozenPath, Options};
 
 /// The changes of the candidate, with the class of each path in this phase.
 pub(crate) fn change(
@@ -87,7 +87,7 @@ pub(super) fn frozen(phase: Phase, base: &str, change: &Change) -> Options {
             .iter()
             .any(|changed| changed.path == path && changed.kind == Kind::Modified);
         match known {
-            true => options.frozen.push(Frozen { tree: base.to_owned(), path: path.into() }),
+            true => options.frozen.push(FrozenPath { tree: base.to_owned(), path: path.into() }),
             false => options.removed.push(path.into()),
         }
     }

@@ -13,11 +13,11 @@ use redgreen_core::syntax::{Language, imports};
 use redgreen_core::verdict::{Code, Reason};
 use serde::{Deserialize, Serialize};
 
-use super::{Ground, made};
+use super::{TrialContext, created_files};
 use crate::git::Git;
 use crate::room::{
-    Dependencies, DependencyChange, DependencyFolder, How, RoomFacts, Search, Surroundings, Tools,
-    editable,
+    ChangeKind, Dependencies, DependencyChange, DependencyFolder, RoomEnvironment, RoomFacts,
+    Search, Tools, editable,
 };
 use crate::sandbox::Installed;
 
@@ -36,7 +36,7 @@ const NAMED_MAX: usize = 3;
 /// The stored part of the environment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Seen {
+pub struct EnvironmentRecord {
     /// The checkout of the packages. Those of another checkout cannot be compared.
     checkout: PathBuf,
     /// Name, path and metadata.
@@ -45,13 +45,17 @@ pub struct Seen {
 }
 
 /// The environment of a trial.
-pub struct Surrounding {
-    pub surroundings: Surroundings,
-    pub seen: Seen,
+pub struct TrialEnvironment {
+    pub surroundings: RoomEnvironment,
+    pub seen: EnvironmentRecord,
 }
 
 /// Scans the environment. `known` is an earlier scan.
-pub(super) fn look(ground: Ground<'_>, head: &str, known: Option<&Seen>) -> Result<Surrounding> {
+pub(super) fn look(
+    ground: TrialContext<'_>,
+    head: &str,
+    known: Option<&EnvironmentRecord>,
+) -> Result<TrialEnvironment> {
     let environment = ground.environment;
     let home = environment.home.as_deref();
     let path = environment.path.clone().unwrap_or_default();
@@ -67,7 +71,7 @@ pub(super) fn look(ground: Ground<'_>, head: &str, known: Option<&Seen>) -> Resu
         }
     }
     let files = ground.git.tree_files(head)?;
-    for place in ground.private.map(made::listed).unwrap_or_default() {
+    for place in ground.private.map(created_files::listed).unwrap_or_default() {
         if !files.iter().any(|file| file.path.starts_with(&place)) {
             let from = ground.checkout.join(&place);
             folders.push(DependencyFolder { place: Some(place), from });
@@ -91,7 +95,8 @@ pub(super) fn look(ground: Ground<'_>, head: &str, known: Option<&Seen>) -> Resu
     let known =
         tools.found.iter().map(|tool| (tool.name.clone(), (tool.path.clone(), stamp(&tool.path))));
     let checkout = ground.checkout.to_owned();
-    let seen = Seen { checkout, tools: known.collect(), packages: dependencies.clone() };
+    let seen =
+        EnvironmentRecord { checkout, tools: known.collect(), packages: dependencies.clone() };
     let checkouts = [ground.checkout, &ground.git.root]
         .map(|path| [path.to_owned(), path.canonicalize().unwrap_or_default()]);
     let checkouts: Vec<PathBuf> =
@@ -120,7 +125,7 @@ pub(super) fn look(ground: Ground<'_>, head: &str, known: Option<&Seen>) -> Resu
         ground.checkout.to_owned(),
     ]);
     hidden.push(ground.workshop.to_owned());
-    let surroundings = Surroundings {
+    let surroundings = RoomEnvironment {
         tools,
         dependencies,
         hidden,
@@ -131,11 +136,11 @@ pub(super) fn look(ground: Ground<'_>, head: &str, known: Option<&Seen>) -> Resu
         build: None,
         editable,
     };
-    Ok(Surrounding { surroundings, seen })
+    Ok(TrialEnvironment { surroundings, seen })
 }
 
 /// Package folders that are not in git.
-fn installed(ground: Ground<'_>, head: &str) -> Result<Vec<DependencyFolder>> {
+fn installed(ground: TrialContext<'_>, head: &str) -> Result<Vec<DependencyFolder>> {
     let places = installed_places(ground.git, ground.checkout, head)?;
     let folders = places.into_iter().map(|place| {
         let from = ground.checkout.join(&place);
@@ -181,7 +186,7 @@ pub fn installed_places(git: &Git, checkout: &Path, tree: &str) -> Result<Vec<Pa
 
 /// Messages about tools that changed since the last accepted tree: they were upgraded, or the shell
 /// is a different one.
-pub(super) fn other_tools(before: &Seen, now: &Seen) -> Vec<String> {
+pub(super) fn other_tools(before: &EnvironmentRecord, now: &EnvironmentRecord) -> Vec<String> {
     let other = before.tools.iter().filter_map(|(name, (was, _))| {
         let (is, _) = now.tools.get(name).filter(|(is, _)| is != was)?;
         Some(format!("measured again: `{name}` changed from {} to {}", was.display(), is.display()))
@@ -190,7 +195,12 @@ pub(super) fn other_tools(before: &Seen, now: &Seen) -> Vec<String> {
 }
 
 /// Changes of packages since the last accepted tree.
-pub(super) fn changed(before: &Seen, now: &Seen, tools: &Tools, change: &Change) -> Vec<Reason> {
+pub(super) fn changed(
+    before: &EnvironmentRecord,
+    now: &EnvironmentRecord,
+    tools: &Tools,
+    change: &Change,
+) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let declared = change.paths.iter().any(|changed| changed.class == Class::Manifest);
     let changes = match before.checkout == now.checkout {
@@ -200,9 +210,9 @@ pub(super) fn changed(before: &Seen, now: &Seen, tools: &Tools, change: &Change)
     // New packages are allowed unless they affect existing ones. Other versions of existing
     // packages are only allowed if a manifest changed.
     let is_news = |one: &&DependencyChange| match one.how {
-        How::Added => before.packages.is_affected_by(one, &tools.path, &now.checkout),
-        How::Removed | How::Modified => true,
-        How::Touched | How::Bytecode => false,
+        ChangeKind::Added => before.packages.is_affected_by(one, &tools.path, &now.checkout),
+        ChangeKind::Removed | ChangeKind::Modified => true,
+        ChangeKind::Touched | ChangeKind::Bytecode => false,
     };
     let told: Vec<&DependencyChange> =
         changes.iter().filter(|_| !declared).filter(is_news).collect();
@@ -212,9 +222,9 @@ pub(super) fn changed(before: &Seen, now: &Seen, tools: &Tools, change: &Change)
         let more = told.len().saturating_sub(NAMED_MAX);
         let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
         let word = match first.how {
-            How::Added => "is new",
-            How::Removed => "is gone",
-            How::Modified | How::Touched | How::Bytecode => "was changed",
+            ChangeKind::Added => "is new",
+            ChangeKind::Removed => "is gone",
+            ChangeKind::Modified | ChangeKind::Touched | ChangeKind::Bytecode => "was changed",
         };
         let sentence = format!("{}{rest} {word}", names.join(", "));
         reasons.push(Reason::new(Code::EnvironmentChanged, sentence));

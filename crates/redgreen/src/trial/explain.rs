@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use redgreen_core::experiment::{Experiment, Tree, Way};
-use redgreen_core::judge::Seen;
-use redgreen_core::verdict::Made;
+use redgreen_core::experiment::{Experiment, Method, Tree};
+use redgreen_core::judge::ExperimentResult;
+use redgreen_core::verdict::ExperimentRecord;
 
 use super::perform::Conditions;
 use crate::git::Git;
@@ -14,11 +14,11 @@ use crate::git::Git;
 pub(super) fn add_trees(
     git: &Git,
     conditions: &Conditions<'_>,
-    seen: &[Seen],
-    made: &mut [Made],
+    seen: &[ExperimentResult],
+    made: &mut [ExperimentRecord],
 ) -> Result<()> {
     for (seen, made) in seen.iter().zip(made) {
-        if !matches!(seen.experiment.way, Way::Tests(_) | Way::Watched { .. })
+        if !matches!(seen.experiment.way, Method::Tests(_) | Method::Watched { .. })
             || made.command.is_empty()
         {
             continue;

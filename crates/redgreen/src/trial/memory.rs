@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use redgreen_core::report::Report;
 use serde::{Deserialize, Serialize};
 
-use super::environment::Seen;
+use super::environment::EnvironmentRecord;
 use crate::config;
 
 #[derive(Clone, Debug)]
@@ -22,11 +22,11 @@ pub struct Memory {
 /// The results of an accepted tree.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Remembered {
+pub struct StoredResult {
     pub version: u32,
     pub report: Report,
     pub targets: Vec<String>,
-    pub surroundings: Seen,
+    pub surroundings: EnvironmentRecord,
 }
 
 impl Memory {
@@ -40,7 +40,7 @@ impl Memory {
     }
 
     /// The results of a tree; `None` if it was not accepted, or by another version of redgreen.
-    pub fn recall(&self, tree: &str) -> Result<Option<Remembered>> {
+    pub fn recall(&self, tree: &str) -> Result<Option<StoredResult>> {
         let path = self.path(tree);
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
@@ -50,7 +50,7 @@ impl Memory {
         Ok(serde_json::from_slice(&bytes).ok())
     }
 
-    pub fn keep(&self, tree: &str, remembered: &Remembered) -> Result<()> {
+    pub fn keep(&self, tree: &str, remembered: &StoredResult) -> Result<()> {
         let path = self.path(tree);
         let act = || format!("write {}", path.display());
         fs::create_dir_all(&self.folder).with_context(act)?;

@@ -14,12 +14,12 @@ use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::{Report, redact};
 
 use super::builds::Builds;
-use super::environment::{self, Seen};
-use super::{Candidate, Ground};
-use crate::config::{self, Provided};
+use super::environment::{self, EnvironmentRecord};
+use super::{Candidate, TrialContext};
+use crate::config::{self, TestInputs};
 use crate::failure::Failure;
 use crate::process::{Program, Stop};
-use crate::room::{Options, Room, Surroundings};
+use crate::room::{Options, Room, RoomEnvironment};
 use crate::runner::{Place, Settings, Suite};
 use crate::sandbox::Sandbox;
 
@@ -33,28 +33,28 @@ const SET_BY_THE_ROOM: &[&str] =
     &["PATH", "TMPDIR", "CARGO_HOME", "CARGO_TARGET_DIR", "RUSTUP_HOME", "VIRTUAL_ENV"];
 
 pub(super) struct Trial<'a> {
-    pub(super) ground: Ground<'a>,
+    pub(super) ground: TrialContext<'a>,
     pub(super) sandbox: Sandbox,
     pub(super) room: Room,
     pub(super) suite: Suite,
     pub(super) timeout: Duration,
     pub(super) builds: Option<Builds>,
-    pub(super) surroundings: Seen,
+    pub(super) surroundings: EnvironmentRecord,
     pub(super) running: Duration,
     /// The environment of the room, for another room of the same trial.
-    pub(super) around: Surroundings,
+    pub(super) around: RoomEnvironment,
     /// Variables and services from the project's settings.
-    provided: Provided,
+    provided: TestInputs,
     _lock: fs::File,
 }
 
 /// The inputs for another room of the same trial.
 #[derive(Clone)]
 pub(super) struct Annex<'a> {
-    ground: Ground<'a>,
+    ground: TrialContext<'a>,
     sandbox: Sandbox,
     suite: Suite,
-    pub(super) around: Surroundings,
+    pub(super) around: RoomEnvironment,
 }
 
 impl Annex<'_> {
@@ -67,7 +67,7 @@ impl Annex<'_> {
         let (place, lock) = free_room(&self.ground.workshop.join("rooms"))?;
         let options = Options { base: Some(candidate.base.to_owned()), ..Options::default() };
         Ok(Trial {
-            ground: Ground { stop, ..self.ground },
+            ground: TrialContext { stop, ..self.ground },
             sandbox: self.sandbox.clone(),
             room: Room::materialise(
                 self.ground.git,
@@ -79,9 +79,9 @@ impl Annex<'_> {
             suite: self.suite.clone(),
             timeout: candidate.timeout,
             builds: None,
-            surroundings: Seen::default(),
+            surroundings: EnvironmentRecord::default(),
             running: Duration::ZERO,
-            around: Surroundings::default(),
+            around: RoomEnvironment::default(),
             provided: self.ground.file.test.provided()?,
             _lock: lock,
         })
@@ -91,10 +91,10 @@ impl Annex<'_> {
 impl<'a> Trial<'a> {
     /// `known` is an earlier scan of the environment.
     pub(super) fn open(
-        ground: Ground<'a>,
+        ground: TrialContext<'a>,
         base: &str,
         head: &str,
-        known: Option<&Seen>,
+        known: Option<&EnvironmentRecord>,
         timeout: Duration,
     ) -> Result<Self> {
         ground.git.forget_files();
@@ -112,7 +112,7 @@ impl<'a> Trial<'a> {
         let around = found.surroundings;
         let builds = Builds::open(&ground.workshop.join("builds"), &place, &around.tools)?;
         let options = Options { base: Some(base.to_owned()), ..Options::default() };
-        let built = Surroundings {
+        let built = RoomEnvironment {
             build: builds.as_ref().map(|builds| builds.place().to_owned()),
             ..around.clone()
         };

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use redgreen_core::experiment::{
-    Allowance, Build, Driver, Experiment, Interpreter, Observation, Question, Tree, Way, bodies,
+    Allowance, Build, Driver, Experiment, Interpreter, Method, Observation, Question, Tree, bodies,
 };
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::judge::SLOWER_MAX;
@@ -113,8 +113,8 @@ impl Trial<'_> {
         }
         self.timeout = conditions.timeout(experiment.question);
         match &experiment.way {
-            Way::Tests(selection) => self.run_tests(experiment, selection),
-            Way::Watched { selection, files } => {
+            Method::Tests(selection) => self.run_tests(experiment, selection),
+            Method::Watched { selection, files } => {
                 let folder = self.room.folder().to_owned();
                 let watch = Watch::begin(&folder, files)?;
                 let ran = self.run_tests(experiment, selection)?;
@@ -122,8 +122,8 @@ impl Trial<'_> {
                 let log = format!("{}{}", ran.log(), watch.opened().join("\n"));
                 Ok(Observation::Ran { report: Box::new(report), log })
             }
-            Way::Driver { driver, question } => self.ask(*driver, question),
-            Way::Program { build, root, home, apart } => {
+            Method::Driver { driver, question } => self.ask(*driver, question),
+            Method::Program { build, root, home, apart } => {
                 let Some(built) = self.build_program(build, root)? else {
                     return Ok(Observation::Nothing);
                 };

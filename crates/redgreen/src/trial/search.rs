@@ -8,15 +8,15 @@ use anyhow::Result;
 use redgreen_core::change::Change;
 use redgreen_core::experiment::{About, Experiment, Material, Observation, Question};
 use redgreen_core::phase::{JudgedPhase, Phase};
-use redgreen_core::proof::mutants::{self, Hunk, Mutant, ROUNDS, Round, Search, Weighed};
-use redgreen_core::proof::{Killed, Shard, TestSeen, tests_seen, unseen};
+use redgreen_core::proof::mutants::{self, Hunk, HunkResult, Mutant, ROUNDS, Round, Search};
+use redgreen_core::proof::{MutantResult, Shard, TestEvidence, tests_seen, unseen};
 use redgreen_core::report::Report;
 
-use super::ahead::Ahead;
 use super::open::Trial;
 use super::perform::Conditions;
-use super::reading::Reading;
-use super::{Candidate, Ground, change};
+use super::prefetch::Prefetch;
+use super::tree_reader::TreeReader;
+use super::{Candidate, TrialContext, change};
 
 /// The time limit for mutants: this long, or a share of the duration of all tests.
 const WALL_MIN: Duration = Duration::from_secs(3);
@@ -43,8 +43,8 @@ pub struct Range<'a> {
 }
 
 #[derive(Debug, Default)]
-pub struct Searched {
-    pub tests: Vec<TestSeen>,
+pub struct SearchResult {
+    pub tests: Vec<TestEvidence>,
     pub hunks: Vec<Hunk>,
     pub mutants: Vec<Mutant>,
     /// Tests that are written but have no result.
@@ -55,7 +55,7 @@ pub struct Searched {
     pub running: Duration,
 }
 
-pub fn search(ground: Ground<'_>, range: Range<'_>) -> Result<Searched> {
+pub fn search(ground: TrialContext<'_>, range: Range<'_>) -> Result<SearchResult> {
     let candidate = |base, head| Candidate {
         phase: JudgedPhase::Green,
         base,
@@ -65,7 +65,7 @@ pub fn search(ground: Ground<'_>, range: Range<'_>) -> Result<Searched> {
         targets: None,
         surroundings: None,
         brief: "",
-        withheld: super::Withheld::default(),
+        withheld: super::WithheldSet::default(),
         only: &[],
         timeout: range.timeout,
         explain: false,
@@ -75,7 +75,7 @@ pub fn search(ground: Ground<'_>, range: Range<'_>) -> Result<Searched> {
     let searched = thread::scope(|scope| trial.search(scope, range, &whole, &code));
     let running = trial.running;
     trial.close()?;
-    Ok(Searched { running, ..searched? })
+    Ok(SearchResult { running, ..searched? })
 }
 
 impl<'a> Trial<'a> {
@@ -85,7 +85,7 @@ impl<'a> Trial<'a> {
         range: Range<'_>,
         whole: &Candidate<'_>,
         code: &'env Candidate<'env>,
-    ) -> Result<Searched>
+    ) -> Result<SearchResult>
     where
         'a: 'env,
     {
@@ -96,13 +96,13 @@ impl<'a> Trial<'a> {
         };
         let (all, changed) = (changes(Phase::Refactor, whole)?, changes(Phase::Refactor, code)?);
         let (tests, unseen) = {
-            let reading = Reading::of(git, whole)?;
+            let reading = TreeReader::of(git, whole)?;
             let material = material(&reading, &all, range.head_report);
             let tests =
                 tests_seen(&material, range.base_report, range.between_report, range.head_report);
             (tests, unseen(&material, range.head_report))
         };
-        let reading = Reading::of(git, code)?;
+        let reading = TreeReader::of(git, code)?;
         let material = material(&reading, &changed, range.head_report);
         let (hunks, more) = mutants::hunks(&material);
         let mut files: Vec<String> = tests.iter().filter_map(|test| test.file.clone()).collect();
@@ -115,7 +115,7 @@ impl<'a> Trial<'a> {
             usual: Duration::ZERO,
         };
         conditions.expect(range.head_report);
-        let helpers = Ahead::start(scope, self.annex(), &conditions, self.ground.stop.part());
+        let helpers = Prefetch::start(scope, self.annex(), &conditions, self.ground.stop.part());
         let Range { is_asked_for, limit, shard, .. } = range;
         let search = Search {
             material: &material,
@@ -143,7 +143,7 @@ impl<'a> Trial<'a> {
                 let rest = experiments.get(at..).unwrap_or_default();
                 let made = self.next_of(&helpers, &conditions, rest, until.filter(|_| at > 0))?;
                 let weighed = mutant.weigh(&made, range.head_report);
-                if let (Weighed::OutOfTime, Some(experiment)) = (weighed, rest.first()) {
+                if let (HunkResult::OutOfTime, Some(experiment)) = (weighed, rest.first()) {
                     let (control, again) = self.repeat(&conditions, experiment)?;
                     mutant.weigh_repeated(&control, &again, range.head_report);
                 }
@@ -158,7 +158,7 @@ impl<'a> Trial<'a> {
             }
         }
         drop(helpers);
-        Ok(Searched { tests, hunks, mutants: found, unseen, more, running: Duration::ZERO })
+        Ok(SearchResult { tests, hunks, mutants: found, unseen, more, running: Duration::ZERO })
     }
 
     /// The unchanged code, and then the experiment once more with a multiple of the time that the
@@ -182,7 +182,7 @@ impl<'a> Trial<'a> {
     /// deadline.
     fn next_of(
         &mut self,
-        helpers: &Ahead,
+        helpers: &Prefetch,
         conditions: &Conditions<'_>,
         experiments: &[Experiment],
         until: Option<Instant>,
@@ -202,10 +202,16 @@ impl<'a> Trial<'a> {
 }
 
 fn is_tested(mutants: &[Mutant]) -> bool {
-    mutants.iter().any(|mutant| mutant.hunk.is_some() && matches!(mutant.killed, Killed::By(_)))
+    mutants
+        .iter()
+        .any(|mutant| mutant.hunk.is_some() && matches!(mutant.killed, MutantResult::By(_)))
 }
 
-fn material<'m>(reading: &'m Reading<'_>, change: &'m Change, after: &'m Report) -> Material<'m> {
+fn material<'m>(
+    reading: &'m TreeReader<'_>,
+    change: &'m Change,
+    after: &'m Report,
+) -> Material<'m> {
     Material {
         phase: JudgedPhase::Green,
         change,

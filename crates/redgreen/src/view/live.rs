@@ -1,11 +1,11 @@
 //! Live output of an agent: its text, line by line, and its actions.
 
-use redgreen_core::agent::{Cost, Said};
+use redgreen_core::agent::{AgentActivity, Cost};
 use redgreen_core::phase::Role;
 
 use super::words::cost_so_far;
 use super::wrap::wrap;
-use super::{QUIET, clip, now, paint};
+use super::{QUIET, clip, paint, status_line};
 
 const MARGIN: &str = "              ";
 /// For the description of one tool call.
@@ -45,9 +45,9 @@ impl Live {
     }
 
     /// The text to show.
-    pub fn said(&mut self, role: Role, said: &Said) -> String {
+    pub fn said(&mut self, role: Role, said: &AgentActivity) -> String {
         match said {
-            Said::Text(text) => {
+            AgentActivity::Text(text) => {
                 // The verdict shows the result of a planner's answer.
                 let is_shown =
                     |letter: &char| role != Role::TestList || !self.answer.holds(*letter);
@@ -55,7 +55,7 @@ impl Live {
                 let shown: String = letters.into_iter().map(|letter| self.letter(letter)).collect();
                 if shown.is_empty() { shown } else { paint(QUIET, &shown) }
             }
-            Said::Tool { name, what } => {
+            AgentActivity::Tool { name, what } => {
                 let words: String = what.split_whitespace().collect::<Vec<_>>().join(" ");
                 let words: String = super::name(&words).chars().take(TOOL_CHARS_MAX).collect();
                 let cost = self.cost.as_ref().map(cost_so_far).filter(|words| !words.is_empty());
@@ -69,7 +69,7 @@ impl Live {
                     wrap(&tool, MARGIN.len(), BELOW_TOOL, self.columns)
                 )
             }
-            Said::Cost(cost) => {
+            AgentActivity::Cost(cost) => {
                 self.cost = Some(*cost);
                 String::new()
             }
@@ -117,7 +117,7 @@ impl Live {
             self.columns.map(|columns| columns.saturating_sub(MARGIN.len()).max(COLUMNS_MIN));
         // Indented lines are code, or contain a path to copy, which may have spaces.
         let is_laid_out = self.line.starts_with(LAID_OUT);
-        if is_laid_out || room.is_none_or(|room| now::width(&self.line) <= room) {
+        if is_laid_out || room.is_none_or(|room| status_line::width(&self.line) <= room) {
             return String::new();
         }
         // The last word may continue, so it starts the next line.
@@ -152,29 +152,32 @@ mod tests {
     use super::super::screen;
     use super::*;
 
-    fn shown(columns: Option<usize>, role: Role, all: &[Said]) -> String {
+    fn shown(columns: Option<usize>, role: Role, all: &[AgentActivity]) -> String {
         let mut live = Live::new(columns);
         let text: String = all.iter().map(|said| live.said(role, said)).collect();
         let shown = screen::shown(&(text + &live.end()));
         anstream::adapter::strip_str(&shown).to_string()
     }
 
-    fn text(words: &str) -> Said {
-        Said::Text(words.to_owned())
+    fn text(words: &str) -> AgentActivity {
+        AgentActivity::Text(words.to_owned())
     }
 
     #[test]
     fn an_indented_line_stays_whole() {
         let mut live = Live::new(Some(30));
-        let said = Said::Text("  in   /a/folder with blanks/that is long\n".to_owned());
+        let said = AgentActivity::Text("  in   /a/folder with blanks/that is long\n".to_owned());
         assert!(live.said(Role::Test, &said).contains("/a/folder with blanks/that is long"));
     }
 
     #[test]
     fn words_come_by_lines() {
-        let tool = Said::Tool { name: "Read".to_owned(), what: "a.py\nb".to_owned() };
-        let cost =
-            Said::Cost(Cost { tokens: Some(12), microdollars: Some(20_000), ..Cost::default() });
+        let tool = AgentActivity::Tool { name: "Read".to_owned(), what: "a.py\nb".to_owned() };
+        let cost = AgentActivity::Cost(Cost {
+            tokens: Some(12),
+            microdollars: Some(20_000),
+            ..Cost::default()
+        });
         let all =
             [text("I lo"), text("ok.\n\nThen"), tool, cost, text("\u{1b}[31mred"), text("\n")];
         let expected =
@@ -211,7 +214,8 @@ mod tests {
             (answer.replace(' ', "\n"), ""),
         ];
         for (said, expected) in rows {
-            let pieces: Vec<Said> = said.chars().map(|letter| text(&letter.to_string())).collect();
+            let pieces: Vec<AgentActivity> =
+                said.chars().map(|letter| text(&letter.to_string())).collect();
             let expected: String =
                 expected.lines().map(|line| format!("{MARGIN}{line}\n")).collect();
             assert_eq!(shown(None, Role::TestList, &pieces), expected, "{said}");
@@ -224,9 +228,12 @@ mod tests {
 
     #[test]
     fn what_it_cost_so_far_stands_beside_what_it_does() {
-        let cost =
-            Said::Cost(Cost { tokens: Some(12), microdollars: Some(20_000), ..Cost::default() });
-        let tool = Said::Tool { name: "RunTests".to_owned(), what: String::new() };
+        let cost = AgentActivity::Cost(Cost {
+            tokens: Some(12),
+            microdollars: Some(20_000),
+            ..Cost::default()
+        });
+        let tool = AgentActivity::Tool { name: "RunTests".to_owned(), what: String::new() };
         let expected = format!("{MARGIN}· RunTests   (12 tokens, $0.02)\n");
         assert_eq!(shown(Some(80), Role::Test, &[cost, tool]), expected);
     }

@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use anstyle::AnsiColor;
 use redgreen_core::text;
 
-use super::now;
+use super::status_line;
 use crate::config;
 
 /// The width of a terminal that does not report one.
@@ -140,7 +140,7 @@ pub(super) fn live(line: &str) {
     if last.open || last.live > 0 && last.words == line {
         return;
     }
-    let width = now::width(&text::visible(line));
+    let width = status_line::width(&text::visible(line));
     if width < last.live {
         last.erase();
     }

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use redgreen_core::agent::{Cost, Trouble};
+use redgreen_core::agent::{AttemptFailure, Cost};
 use redgreen_core::brief::headline;
 use redgreen_core::event::Outcome;
-use redgreen_core::policy::{Spent, dollars};
-use redgreen_core::report::room::{Help, OnlyThere};
-use redgreen_core::verdict::Made;
+use redgreen_core::policy::{RunCost, dollars};
+use redgreen_core::report::room::{Help, RoomFailure};
+use redgreen_core::verdict::ExperimentRecord;
 
 use super::screen::{answer_columns, cut, talk_columns};
 use super::wrap::wrap;
@@ -72,7 +72,7 @@ pub(super) fn failure(failure: &Failure) -> String {
 
 /// Why a run stopped, in a sentence.
 pub fn outcome(outcome: &Outcome) -> String {
-    let told = |word: &str, trouble: &Trouble| format!("{word}: {}", trouble.message);
+    let told = |word: &str, trouble: &AttemptFailure| format!("{word}: {}", trouble.message);
     match outcome {
         Outcome::Merged => paint(GOOD, "merged"),
         Outcome::Aborted => "aborted: nothing was merged".to_owned(),
@@ -139,8 +139,8 @@ pub fn sentence(text: &str, first: usize, margin: &str) -> String {
 }
 
 /// Experiments in the order in which they ran.
-pub fn experiments(made: &[Made]) -> String {
-    Made::list(made)
+pub fn experiments(made: &[ExperimentRecord]) -> String {
+    ExperimentRecord::list(made)
 }
 
 /// The first lines of a text, each shortened.
@@ -221,8 +221,8 @@ pub fn date(seconds: i64) -> String {
 }
 
 /// Each test that fails only in the clean room, with a possible fix.
-pub fn only_there(found: &[(OnlyThere, Help)]) -> Vec<String> {
-    let line = |(one, help): &(OnlyThere, Help)| {
+pub fn only_there(found: &[(RoomFailure, Help)]) -> Vec<String> {
+    let line = |(one, help): &(RoomFailure, Help)| {
         let id = super::name(&one.id);
         format!("fails only in the clean room: {id}; possible fix: {}", help.setting())
     };
@@ -230,10 +230,10 @@ pub fn only_there(found: &[(OnlyThere, Help)]) -> Vec<String> {
 }
 
 /// The cost of a run. Unknown costs are reported as unknown.
-pub fn cost(spent: &Spent) -> String {
+pub fn cost(spent: &RunCost) -> String {
     let mut parts = Vec::new();
     if spent.tokens > 0 && spent.requests > 0 {
-        let Spent { tokens, input, cached, output, .. } = spent;
+        let RunCost { tokens, input, cached, output, .. } = spent;
         parts.push(format!("{tokens} tokens ({input} sent, {cached} cached, {output} received)"));
     } else if spent.tokens > 0 {
         parts.push(format!("{} tokens", spent.tokens));
@@ -251,7 +251,7 @@ pub fn cost(spent: &Spent) -> String {
 }
 
 /// The cost of a run so far, with the current turn. Empty if unknown.
-pub fn spent_so_far(spent: &Spent, turn: Option<&Cost>) -> String {
+pub fn spent_so_far(spent: &RunCost, turn: Option<&Cost>) -> String {
     let turn = turn.copied().unwrap_or_default();
     let tokens = spent.tokens.saturating_add(turn.tokens.unwrap_or(0));
     let price = spent.microdollars.saturating_add(turn.microdollars.unwrap_or(0));

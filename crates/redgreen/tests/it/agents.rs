@@ -10,11 +10,11 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 
-use redgreen::sandbox::Means;
+use redgreen::sandbox::Mechanism;
 
 use crate::sandbox::alone;
 use crate::skip::skipped;
-use crate::story::{Said, Story};
+use crate::story::{ProgramOutput, Story};
 
 const MODEL: &str = include_str!("agents/model.py");
 const CODEX: &str = "model = \"mock-model\"\nmodel_provider = \"mock\"\n[model_providers.mock]\nname = \"mock\"\n\
@@ -103,7 +103,8 @@ fn develops_by(agent: &str, program: &str, before: &[OsString]) -> Option<Story>
     command.args([namespace, "--net", "python"]).arg(story.place("model.py")).args(before);
     command.arg(env!("CARGO_BIN_EXE_redgreen")).args(["run", "--agent", agent, "a calculator"]);
     let said =
-        Said::of(agent, &command.stdin(std::process::Stdio::null()).output().unwrap()).exits(3);
+        ProgramOutput::of(agent, &command.stdin(std::process::Stdio::null()).output().unwrap())
+            .exits(3);
     let cycle = [
         "plan: adds two numbers",
         "test: adds two numbers",
@@ -123,7 +124,7 @@ fn develops_by(agent: &str, program: &str, before: &[OsString]) -> Option<Story>
 
 /// A cycle behind a fence of these very means.
 #[track_caller]
-fn fenced(agent: &str, program: &str, means: Means) {
+fn fenced(agent: &str, program: &str, means: Mechanism) {
     match alone(means) {
         Ok(words) => {
             if let Some(story) = develops_by(agent, program, &words) {
@@ -156,17 +157,17 @@ fn codex() {
 
 #[test]
 fn codex_behind_bubblewrap() {
-    fenced("codex", "codex", Means::Bubblewrap);
+    fenced("codex", "codex", Mechanism::Bubblewrap);
 }
 
 #[test]
 fn codex_behind_namespaces() {
-    fenced("codex", "codex", Means::Namespaces);
+    fenced("codex", "codex", Mechanism::Namespaces);
 }
 
 #[test]
 fn codex_behind_landlock() {
-    fenced("codex", "codex", Means::Landlock);
+    fenced("codex", "codex", Mechanism::Landlock);
 }
 
 #[test]

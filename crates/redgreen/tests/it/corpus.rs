@@ -21,7 +21,7 @@ use std::time::Instant;
 
 use crate::runner::{is_installed, node_modules};
 use crate::skip::skipped;
-use crate::story::{Said, Story};
+use crate::story::{ProgramOutput, Story};
 
 /// So many features of each project run without `--include-ignored`.
 const FEATURES_USUAL: usize = 2;
@@ -316,7 +316,7 @@ fn judge(story: &Story, feature: &Feature, step: &Step, base: &str, head: &str) 
     let arguments =
         ["judge", &step.phase, "--base", base, "--head", head, "--brief", &feature.brief, "--json"];
     let mut command = story.command(env!("CARGO_BIN_EXE_redgreen"));
-    let said = Said::of(&arguments.join(" "), &command.args(arguments).output().unwrap());
+    let said = ProgramOutput::of(&arguments.join(" "), &command.args(arguments).output().unwrap());
     let (verdict, codes, why) = match serde_json::from_str::<serde_json::Value>(&said.stdout) {
         Ok(said) => {
             let verdict = said["verdict"].as_str().unwrap_or_default().to_owned();

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use redgreen::config::Models;
 use redgreen::egress::{Proxy, Rules};
 use redgreen::process::{Limits, Program, Stop};
-use redgreen::sandbox::{Fence, Grip, Means, Network, OUTLET_PORT, Outlet, Sandbox};
+use redgreen::sandbox::{Fence, Mechanism, Network, OUTLET_PORT, Outlet, Sandbox, Strength};
 use redgreen_core::egress::{AllowList, Entry};
 
 use crate::sandbox::each;
@@ -22,7 +22,7 @@ use crate::story::Story;
 
 const LIMITS: Limits = Limits { wall: Duration::from_secs(60), output_bytes_max: 1 << 20 };
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-const FENCES: &[Means] = &[Means::Bubblewrap, Means::Namespaces, Means::Landlock];
+const FENCES: &[Mechanism] = &[Mechanism::Bubblewrap, Mechanism::Namespaces, Mechanism::Landlock];
 const PYTHON: &str = "/usr/bin/python3";
 /// Asks a proxy for a tunnel to `host:port` and says what came through it.
 const ASK: &str = r#"
@@ -333,7 +333,7 @@ print("paired", b.recv(1).decode())
             "without a sandbox they are there: {outside}"
         );
         bound.iter().for_each(|(path, _)| fs::remove_file(path).unwrap());
-        assert_eq!(place.sandbox.held(&place.fence).sockets, Grip::Firm, "{by:?}");
+        assert_eq!(place.sandbox.held(&place.fence).sockets, Strength::Firm, "{by:?}");
         assert_eq!(said, "paired x\n", "{by:?}");
     });
 }
@@ -353,7 +353,7 @@ fn held_abstract_sockets_are_closed_in_an_open_network() {
     each(FENCES, |sandbox| {
         let mut place = Place::new(sandbox, &["example.com".to_owned()]);
         place.fence = Fence { network: Network::Full, outlet: None, ..place.fence };
-        let is_told = |grip| matches!(grip, Grip::Loose(words) if words == "abstract sockets of this machine are reachable");
+        let is_told = |grip| matches!(grip, Strength::Loose(words) if words == "abstract sockets of this machine are reachable");
         let expected = is_told(sandbox.held(&place.fence).sockets);
         assert_eq!(place.python(TRY, &name).0, expected, "{:?}", sandbox.by());
     });
@@ -381,7 +381,7 @@ fn held_more_processes_than_allowed_are_ended() {
     // A branch of processes, not a bomb: it ends by itself where nothing holds it.
     const BRANCHES: &str =
         "i=0; while [ $i -lt 400 ]; do sleep 5 & i=$((i+1)); done; wait; echo all";
-    each(&Means::ALL, |sandbox| {
+    each(&Mechanism::ALL, |sandbox| {
         let folder = folder();
         let shown = vec![folder.path().to_owned()];
         let fence = Fence { shown, processes_max: Some(301), ..Fence::default() };

@@ -9,7 +9,7 @@ mod ordinary;
 mod records;
 mod refs;
 mod settings;
-mod swapped;
+mod swapped_folders;
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use redgreen::agent::script::Script;
-use redgreen::agent::{Agent, Orders};
+use redgreen::agent::{Agent, TurnInput};
 use redgreen::process::{Limits, Program, Stop};
 use redgreen_core::agent::{Assignment, Strategy, Turn};
 use redgreen_core::phase::{Phase, Role};
@@ -83,7 +83,7 @@ impl Kata {
     }
 
     fn plays(&self, role: Role, turn: u32, says: &str) -> Result<()> {
-        let taken = self.agent.take_turn(&mut Orders {
+        let taken = self.agent.take_turn(&mut TurnInput {
             assignment: &assignment(role, turn),
             worktree: self.folder.path(),
             env: &[],

@@ -12,17 +12,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use redgreen::sandbox::{Means, Sandbox};
+use redgreen::sandbox::{Mechanism, Sandbox};
 use serde_json::json;
 
 use crate::sandbox::alone;
-use crate::server::{Seen, Server, Turn, Wire};
+use crate::server::{SeenRequest, Server, Turn, Wire};
 use crate::skip::skipped;
-use crate::story::{Said, Story, adder, role, served};
+use crate::story::{ProgramOutput, Story, adder, role, served};
 
 /// Where a secret is planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
+enum TestStage {
     /// A file that git holds.
     Tracked(&'static str),
     /// A file of the checkout that git does not hold.
@@ -45,12 +45,12 @@ enum At {
     Variable(&'static str),
 }
 
-use At::{
+use TestStage::{
     Beside, Branch, Checkout, GitConfig, GitFolder, History, Home, Machine, Stash, Tracked,
     Variable,
 };
 
-const PLANTED: &[At] = &[
+const PLANTED: &[TestStage] = &[
     Tracked("secrets.yaml"),
     Tracked("deploy/.env.production"),
     Tracked("certs/server.key"),
@@ -115,9 +115,9 @@ const PLANTED: &[At] = &[
 ];
 
 /// Everybody shares it where no mounts are allowed, and programs need it for locks.
-const OPEN_TO_LANDLOCK: &[At] = &[Machine("/dev/shm/redgreen-leak-test")];
+const OPEN_TO_LANDLOCK: &[TestStage] = &[Machine("/dev/shm/redgreen-leak-test")];
 /// Tests run on the whole tree, with all the files that git holds for it.
-const OPEN_TO_TESTS: fn(&At) -> bool = |at| matches!(at, Tracked(_));
+const OPEN_TO_TESTS: fn(&TestStage) -> bool = |at| matches!(at, Tracked(_));
 
 /// What has to arrive: whoever finds nothing did not look.
 const CANARY: &str = "planted-for-all-to-see";
@@ -125,11 +125,11 @@ const CANARY: &str = "planted-for-all-to-see";
 const GIT_CANARY: &str = "planted-in-the-log";
 /// The run whose records are planted themselves.
 const PLANTED_RUN: &str = "20200101-000000";
-const FENCES: [Means; 3] = [Means::Bubblewrap, Means::Namespaces, Means::Landlock];
+const FENCES: [Mechanism; 3] = [Mechanism::Bubblewrap, Mechanism::Namespaces, Mechanism::Landlock];
 const NOBODY: &str = "65534";
 
 /// The secret of a row. By its form it is no credential: only where it lies can keep it.
-fn secret(at: &At) -> String {
+fn secret(at: &TestStage) -> String {
     let number = PLANTED.iter().position(|one| one == at).unwrap();
     format!("planted{number:02}end")
 }
@@ -229,16 +229,16 @@ fn probe(story: &Story) -> String {
 
 /// Fails where a text holds a secret that is not open to its reader.
 #[track_caller]
-fn clean(what: &str, bytes: &[u8], is_open: &dyn Fn(&At) -> bool) {
+fn clean(what: &str, bytes: &[u8], is_open: &dyn Fn(&TestStage) -> bool) {
     let text = String::from_utf8_lossy(bytes);
-    let arrived: Vec<&At> =
+    let arrived: Vec<&TestStage> =
         PLANTED.iter().filter(|at| !is_open(at) && text.contains(&secret(at))).collect();
     assert!(arrived.is_empty(), "{what}: {arrived:?}");
 }
 
 /// Everything that a run leaves: its records, and what is in its commits and salvaged trees.
 #[track_caller]
-fn clean_records(what: &str, story: &Story, is_open: &dyn Fn(&At) -> bool) {
+fn clean_records(what: &str, story: &Story, is_open: &dyn Fn(&TestStage) -> bool) {
     let mut files = Vec::new();
     for run in fs::read_dir(story.root.join(".git/redgreen/runs")).unwrap().flatten() {
         if run.file_name() != PLANTED_RUN {
@@ -281,7 +281,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 }
 
 /// The words before a command after which these are the strongest means it finds.
-fn behind(means: Means) -> Option<Vec<OsString>> {
+fn behind(means: Mechanism) -> Option<Vec<OsString>> {
     let usual = Sandbox::probe(Path::new(env!("CARGO_BIN_EXE_redgreen"))).by();
     if usual == means {
         return Some(Vec::new());
@@ -292,12 +292,12 @@ fn behind(means: Means) -> Option<Vec<OsString>> {
 }
 
 /// `redgreen run …` with words before it.
-fn run(story: &Story, before: &[OsString], args: &[&str]) -> Said {
+fn run(story: &Story, before: &[OsString], args: &[&str]) -> ProgramOutput {
     let mut words = before.iter().cloned().chain([env!("CARGO_BIN_EXE_redgreen").into()]);
     let first = words.next().unwrap().into_string().unwrap();
     let mut command: Command = story.command(&first);
     command.args(words).args(args).stdin(Stdio::null());
-    let said = Said::of(&args.join(" "), &command.output().unwrap());
+    let said = ProgramOutput::of(&args.join(" "), &command.output().unwrap());
     // Git refuses to look at what belongs to somebody else, and the checks that follow ask it.
     if rustix::process::getuid().is_root() {
         assert!(
@@ -313,8 +313,8 @@ fn run(story: &Story, before: &[OsString], args: &[&str]) -> Said {
     said
 }
 
-fn is_open_to(means: Means) -> impl Fn(&At) -> bool {
-    move |at| means == Means::Landlock && OPEN_TO_LANDLOCK.contains(at)
+fn is_open_to(means: Mechanism) -> impl Fn(&TestStage) -> bool {
+    move |at| means == Mechanism::Landlock && OPEN_TO_LANDLOCK.contains(at)
 }
 
 #[test]
@@ -334,7 +334,7 @@ fn without_a_fence_every_secret_is_found() {
 }
 
 /// A model that has the built-in agent try everything, and then does its work.
-fn curious(probe: String) -> impl Fn(&Seen) -> Turn + Send + Sync {
+fn curious(probe: String) -> impl Fn(&SeenRequest) -> Turn + Send + Sync {
     move |seen| match (role(seen), seen.answers()) {
         ("green", 0) => PLANTED
             .iter()
@@ -362,7 +362,7 @@ fn curious(probe: String) -> impl Fn(&Seen) -> Turn + Send + Sync {
     }
 }
 
-fn adder_after(_: &Seen) -> Turn {
+fn adder_after(_: &SeenRequest) -> Turn {
     let code = "def add(a, b):\n    return a + b\n";
     Turn::call("Write", json!({ "file_path": "calc.py", "content": code }))
         .and_call("RunTests", json!({}))
@@ -381,7 +381,7 @@ fn built_in_sends_nothing(
     what: &str,
     before: &[OsString],
     prepare: impl Fn(&Story),
-    is_open: &dyn Fn(&At) -> bool,
+    is_open: &dyn Fn(&TestStage) -> bool,
 ) {
     let story = plant();
     let server = Server::answering(curious(probe(&story)));
@@ -421,7 +421,7 @@ fn external_sends_nothing(
     what: &str,
     before: &[OsString],
     prepare: impl Fn(&Story),
-    is_open: &dyn Fn(&At) -> bool,
+    is_open: &dyn Fn(&TestStage) -> bool,
 ) {
     let story = plant();
     employ_a_spy(&story, "");
@@ -585,7 +585,7 @@ fn tests_tell_nothing(
     what: &str,
     before: &[OsString],
     prepare: impl Fn(&Story),
-    is_open: &dyn Fn(&At) -> bool,
+    is_open: &dyn Fn(&TestStage) -> bool,
 ) {
     let story = plant();
     let test = spy(&probe(&story));
@@ -599,7 +599,7 @@ fn tests_tell_nothing(
     let kata = story.place("kata.toml").display().to_string();
     let said = run(&story, before, &["run", "--script", &kata, "a spy"]);
     let records = records(&story);
-    let is_open = |at: &At| OPEN_TO_TESTS(at) || is_open(at);
+    let is_open = |at: &TestStage| OPEN_TO_TESTS(at) || is_open(at);
     assert!(records.contains(CANARY), "{what}: it did not look: {}{}", said.stdout, said.stderr);
     clean(what, format!("{}{}", said.stdout, said.stderr).as_bytes(), &is_open);
     clean_records(what, &story, &is_open);
@@ -639,7 +639,7 @@ fn an_ordinary_user_leaks_no_more_than_root() {
         assert!(given.success());
     };
     // Whether mounts are allowed to somebody who is not root is the machine's choice.
-    let own = |at: &At| OPEN_TO_LANDLOCK.contains(at);
+    let own = |at: &TestStage| OPEN_TO_LANDLOCK.contains(at);
     let story = Story::pytest();
     if run(&story, &words, &["--version"]).code != Some(0) {
         return skipped("leaks as an ordinary user: nobody else can start redgreen here");

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use redgreen::agent::model::{Client, Limits};
 use redgreen::config::Models;
 use redgreen::process::{Interrupted, Stop};
-use redgreen_core::model::provider::{OTHER_KEY, Provider, Wish, provider_of};
-use redgreen_core::model::retry::Patience;
+use redgreen_core::model::provider::{OTHER_KEY, Provider, ProviderSettings, provider_of};
+use redgreen_core::model::retry::RetryLimits;
 use redgreen_core::model::wire::Wire as Format;
 use redgreen_core::model::{
     Block, Delta, Message, ModelError, ModelErrorKind, Reply, Request, Stop as Ended, Tool, Usage,
@@ -28,7 +28,7 @@ const QUICK: Limits = Limits {
     connect: Duration::from_secs(5),
     idle: Duration::from_secs(10),
     reply_bytes_max: 64 << 20,
-    patience: Patience { tries_max: 3, first_ms: 1, pause_ms_max: 2, asked_ms_max: 5_000 },
+    patience: RetryLimits { tries_max: 3, first_ms: 1, pause_ms_max: 2, asked_ms_max: 5_000 },
 };
 
 fn provider(wire: Wire, url: &str) -> Provider {
@@ -38,7 +38,7 @@ fn provider(wire: Wire, url: &str) -> Provider {
         Wire::Chat => (Format::Chat, format!("{url}/v1")),
         Wire::Gemini => (Format::Gemini, url.to_owned()),
     };
-    let wish = Wish { provider: None, base: Some(base), wire: Some(wire) };
+    let wish = ProviderSettings { provider: None, base: Some(base), wire: Some(wire) };
     provider_of("scripted-1", &wish, |_| None).unwrap()
 }
 
@@ -259,7 +259,7 @@ fn a_server_that_recovers_is_heard() {
 #[test]
 fn a_stream_that_dies_at_any_event_is_no_answer() {
     let turn = Turn::say("Some words").thinking("hm").and_call("Read", json!({"path": "a"}));
-    let once = Limits { patience: Patience { tries_max: 1, ..QUICK.patience }, ..QUICK };
+    let once = Limits { patience: RetryLimits { tries_max: 1, ..QUICK.patience }, ..QUICK };
     for wire in Wire::ALL {
         for events in 0..turn.events(wire) {
             let server = Server::start(vec![turn.clone().cut_after(events)]);
@@ -331,7 +331,7 @@ fn a_silent_server_is_left_after_the_idle_limit() {
     for wire in [Wire::Anthropic, Wire::Gemini] {
         for turn in [Turn::Hang, Turn::say("so slow").drip(Duration::from_secs(300))] {
             let server = Server::start(vec![turn]);
-            let once = Patience { tries_max: 1, ..QUICK.patience };
+            let once = RetryLimits { tries_max: 1, ..QUICK.patience };
             let limits = Limits { idle: Duration::from_millis(150), patience: once, ..QUICK };
             let started = Instant::now();
             let (answer, _) = ask(&client(wire, &server.url, limits), &request());
@@ -421,19 +421,26 @@ fn a_web_page_is_no_model() {
 
 #[test]
 fn what_is_missing_is_said_before_anything_is_sent() {
-    let claude =
-        redgreen::agent::model::provider("claude-opus-5-5", &Wish::default(), &Models::default())
-            .unwrap();
+    let claude = redgreen::agent::model::provider(
+        "claude-opus-5-5",
+        &ProviderSettings::default(),
+        &Models::default(),
+    )
+    .unwrap();
     let error = Client::new(claude.clone(), &Models::default(), QUICK).unwrap_err();
     assert_eq!(error.to_string(), "anthropic needs a key, and ANTHROPIC_API_KEY is not set");
     let error =
-        redgreen::agent::model::provider("opus", &Wish::default(), &Models::default()).unwrap_err();
+        redgreen::agent::model::provider("opus", &ProviderSettings::default(), &Models::default())
+            .unwrap_err();
     assert_eq!(error.to_string(), "no known provider for model \"opus\"");
 
     let paid =
         Client::new(claude, &Models::default().with_key("ANTHROPIC_API_KEY", KEY), QUICK).unwrap();
     assert!(paid.has_listed_prices());
-    let wish = Wish { base: Some("http://127.0.0.1:9".to_owned()), ..Wish::default() };
+    let wish = ProviderSettings {
+        base: Some("http://127.0.0.1:9".to_owned()),
+        ..ProviderSettings::default()
+    };
     let own = provider_of("claude-opus-5-5", &wish, |_| None).unwrap();
     assert!(!Client::new(own, &Models::default(), QUICK).unwrap().has_listed_prices());
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use redgreen::process::{Limits, Stop};
 use redgreen::room::{
-    Dependencies, DependencyFolder, Dropped, Frozen, How, Options, Request, Room, Search,
-    Surroundings, Tools, Why,
+    ChangeKind, Dependencies, DependencyFolder, DropReason, DroppedFile, FrozenPath, Options,
+    Request, Room, RoomEnvironment, Search, Tools,
 };
-use redgreen::sandbox::{Means, Network, Sandbox};
+use redgreen::sandbox::{Mechanism, Network, Sandbox};
 
 use super::git::repo::{Repo, files, write};
 
@@ -22,10 +22,10 @@ fn tree(repo: &Repo) -> String {
 }
 
 fn room(repo: &Repo, options: &Options) -> Room {
-    room_in(repo, options, Surroundings::default())
+    room_in(repo, options, RoomEnvironment::default())
 }
 
-fn room_in(repo: &Repo, options: &Options, surroundings: Surroundings) -> Room {
+fn room_in(repo: &Repo, options: &Options, surroundings: RoomEnvironment) -> Room {
     Room::materialise(&repo.open(), &tree(repo), &repo.place("room"), options, surroundings)
         .unwrap()
 }
@@ -39,9 +39,9 @@ fn text(room: &Room, path: &str) -> String {
     fs::read_to_string(room.folder().join(path)).unwrap()
 }
 
-fn dropped(room: &Room, why: Why) -> Vec<&str> {
+fn dropped(room: &Room, why: DropReason) -> Vec<&str> {
     let of_kind = room.facts.dropped.iter().filter(|dropped| dropped.why == why);
-    of_kind.filter_map(|dropped: &Dropped| dropped.path.to_str()).collect()
+    of_kind.filter_map(|dropped: &DroppedFile| dropped.path.to_str()).collect()
 }
 
 fn tools(names: &[&str], path: &str, repo: &Repo, refused: &[PathBuf]) -> Tools {
@@ -53,7 +53,7 @@ fn tools(names: &[&str], path: &str, repo: &Repo, refused: &[PathBuf]) -> Tools 
 fn sandboxes() -> Vec<Sandbox> {
     let helper = Path::new(env!("CARGO_BIN_EXE_redgreen"));
     let mut all = vec![Sandbox::probe(helper)];
-    all.extend(Sandbox::with(Means::Landlock, helper).ok());
+    all.extend(Sandbox::with(Mechanism::Landlock, helper).ok());
     all
 }
 
@@ -113,7 +113,7 @@ fn an_object_that_was_exchanged_is_noticed() {
         &tree(&repo),
         &repo.place("room"),
         &Options::default(),
-        Surroundings::default(),
+        RoomEnvironment::default(),
     );
     let error = format!("{:#}", made.err().unwrap());
     assert!(error.contains("is corrupt"), "{error}");
@@ -128,7 +128,7 @@ fn links_that_lead_out_are_not_there() {
     repo.commit("links");
     let room = room(&repo, &Options::default());
     assert_eq!(listed(&room), "a.txt, src/inside, src/lib.txt");
-    assert_eq!(dropped(&room, Why::LinkOut), ["passwd", "src/up"]);
+    assert_eq!(dropped(&room, DropReason::LinkOut), ["passwd", "src/up"]);
 }
 
 #[test]
@@ -147,8 +147,14 @@ fn what_pretends_to_be_installed_or_compiled_is_dropped_and_told() {
         listed(&room),
         "a.txt, calc.py, pytest.ini, pytest.py, rust-toolchain.toml, src/lib.txt"
     );
-    assert_eq!(dropped(&room, Why::Bytecode), ["__pycache__/calc.cpython-311.pyc", "calc.pyc"]);
-    assert_eq!(dropped(&room, Why::Installed), ["evil-1.dist-info/entry_points.txt", "evil.pth"]);
+    assert_eq!(
+        dropped(&room, DropReason::Bytecode),
+        ["__pycache__/calc.cpython-311.pyc", "calc.pyc"]
+    );
+    assert_eq!(
+        dropped(&room, DropReason::Installed),
+        ["evil-1.dist-info/entry_points.txt", "evil.pth"]
+    );
     assert_eq!(room.facts.planted, [PathBuf::from("pytest.py")]);
     let obeyed: Vec<_> = room
         .facts
@@ -170,7 +176,7 @@ fn frozen_files_are_as_another_tree_has_them() {
         .file("conftest.py", "evil")
         .file("a.txt", "two\n")
         .commit("green");
-    let frozen = |path: &str| Frozen { tree: red.clone(), path: path.into() };
+    let frozen = |path: &str| FrozenPath { tree: red.clone(), path: path.into() };
     let frozen = vec![frozen("tests"), frozen("pytest.ini"), frozen("conftest.py")];
     let room =
         room(&repo, &Options { base: Some(red.clone()), frozen, removed: vec!["src".into()] });
@@ -226,7 +232,7 @@ fn programs_in_the_room_know_nothing_of_the_user() {
         let room = room_in(
             &repo,
             &Options::default(),
-            Surroundings { tools, hidden, ..Surroundings::default() },
+            RoomEnvironment { tools, hidden, ..RoomEnvironment::default() },
         );
         let (_, seen) = shell(&room, &sandbox, "env | sort | cut -d= -f1 | tr '\\n' ' '; pwd");
         let names = "CARGO_NET_OFFLINE HOME LANG LC_ALL PATH PWD PYTHONNOUSERSITE TERM TMPDIR ";
@@ -258,9 +264,10 @@ fn packages_are_brought_in_unchangeable_and_checked() {
         let fingerprint = dependencies.fingerprint();
         let hidden = vec![repo.place("checkout")];
         let tools = tools(&["sh"], PATH, &repo, &[]);
-        let surroundings = Surroundings { tools, dependencies, hidden, ..Surroundings::default() };
+        let surroundings =
+            RoomEnvironment { tools, dependencies, hidden, ..RoomEnvironment::default() };
         let room = room_in(&repo, &Options::default(), surroundings);
-        assert_eq!(dropped(&room, Why::InTheWay), ["node_modules/pkg/index.js"]);
+        assert_eq!(dropped(&room, DropReason::InTheWay), ["node_modules/pkg/index.js"]);
         let (works, words) = shell(
             &room,
             &sandbox,
@@ -270,7 +277,10 @@ fn packages_are_brought_in_unchangeable_and_checked() {
         assert_eq!(room.dependency_changes().unwrap(), []);
         write(&from.join(".bin/tool"), "evil");
         let changes = room.dependency_changes().unwrap();
-        assert_eq!(changes.iter().map(|change| change.how).collect::<Vec<_>>(), [How::Modified]);
+        assert_eq!(
+            changes.iter().map(|change| change.how).collect::<Vec<_>>(),
+            [ChangeKind::Modified]
+        );
         let folder = DependencyFolder { place: Some("node_modules".into()), from };
         assert_ne!(Dependencies::look(vec![folder], None).unwrap().fingerprint(), fingerprint);
     }
@@ -310,8 +320,11 @@ fn a_toolchain_in_the_tree_is_not_obeyed() {
     fs::set_permissions(repo.root.join("tools/tc/bin/cargo"), fs::Permissions::from_mode(0o755))
         .unwrap();
     let sandbox = &sandboxes()[0];
-    let surroundings =
-        Surroundings { tools: before, hidden: vec![repo.root.clone()], ..Surroundings::default() };
+    let surroundings = RoomEnvironment {
+        tools: before,
+        hidden: vec![repo.root.clone()],
+        ..RoomEnvironment::default()
+    };
     let room = room_in(&repo, &Options::default(), surroundings);
     let (works, words) = shell(&room, sandbox, "cargo --version && rustc --version");
     assert!(works && words.starts_with("cargo 1.") && words.contains("rustc 1."), "{words}");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::skip::skipped;
 use redgreen::process::{Limits, Program, Stop};
-use redgreen::sandbox::{Bound, Fence, Fenced, Grip, Means, Network, Sandbox};
+use redgreen::sandbox::{BindMount, Fence, Mechanism, Network, Sandbox, SandboxResult, Strength};
 use redgreen_core::report::Exit;
 
 const LIMITS: Limits = Limits { wall: Duration::from_secs(30), output_bytes_max: 1 << 20 };
@@ -45,7 +45,7 @@ impl Place {
         }
     }
 
-    fn run(&self, sandbox: &Sandbox, fence: &Fence, line: &str) -> Fenced {
+    fn run(&self, sandbox: &Sandbox, fence: &Fence, line: &str) -> SandboxResult {
         let program = Program::shell(line).cwd(self.root.join("in")).env("PATH", PATH);
         sandbox.run(&program, fence, LIMITS, &Stop::default()).unwrap()
     }
@@ -66,9 +66,9 @@ fn own_bwrap() -> Option<PathBuf> {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/bwrap").canonicalize().ok()
 }
 
-fn sandbox(means: Means) -> anyhow::Result<Sandbox> {
+fn sandbox(means: Mechanism) -> anyhow::Result<Sandbox> {
     match (means, own_bwrap()) {
-        (Means::Bubblewrap, Some(own)) => Sandbox::with_tool(means, helper(), Some(own)),
+        (Mechanism::Bubblewrap, Some(own)) => Sandbox::with_tool(means, helper(), Some(own)),
         _ => Sandbox::with(means, helper()),
     }
 }
@@ -91,18 +91,18 @@ exec "$@"
 
 /// The words that start a command where these are the strongest means it finds; why not, where they
 /// cannot be.
-pub(crate) fn alone(means: Means) -> anyhow::Result<Vec<OsString>> {
+pub(crate) fn alone(means: Mechanism) -> anyhow::Result<Vec<OsString>> {
     sandbox(means)?;
     anyhow::ensure!(
         Sandbox::probe(helper()).by() != means,
         "on this machine every other test is behind it"
     );
     let (away, own) = match means {
-        Means::Bubblewrap => ("", own_bwrap()),
-        Means::Namespaces => ("bwrap", None),
-        Means::Landlock => ("bwrap unshare", None),
-        Means::Seatbelt => anyhow::bail!("that is for macOS"),
-        Means::Nothing => anyhow::bail!("that is a setting"),
+        Mechanism::Bubblewrap => ("", own_bwrap()),
+        Mechanism::Namespaces => ("bwrap", None),
+        Mechanism::Landlock => ("bwrap unshare", None),
+        Mechanism::Seatbelt => anyhow::bail!("that is for macOS"),
+        Mechanism::Nothing => anyhow::bail!("that is a setting"),
     };
     // Somebody who is not root is it for himself, as far as these mounts go.
     let user = if rustix_is_root() { "--mount" } else { "--map-root-user" };
@@ -122,7 +122,7 @@ pub(crate) fn say(words: &str) {
     writeln!(std::io::stderr(), "{words}").ok();
 }
 
-pub(crate) fn each(means: &[Means], check: impl Fn(&Sandbox)) {
+pub(crate) fn each(means: &[Mechanism], check: impl Fn(&Sandbox)) {
     for means in means {
         match sandbox(*means) {
             Ok(sandbox) => check(&sandbox),
@@ -131,8 +131,8 @@ pub(crate) fn each(means: &[Means], check: impl Fn(&Sandbox)) {
     }
 }
 
-const FENCES: &[Means] = &[Means::Bubblewrap, Means::Namespaces, Means::Landlock];
-const MOUNTS: &[Means] = &[Means::Bubblewrap, Means::Namespaces];
+const FENCES: &[Mechanism] = &[Mechanism::Bubblewrap, Mechanism::Namespaces, Mechanism::Landlock];
+const MOUNTS: &[Mechanism] = &[Mechanism::Bubblewrap, Mechanism::Namespaces];
 
 #[test]
 fn held_what_is_outside_cannot_be_changed() {
@@ -200,7 +200,7 @@ fn held_a_folder_appears_elsewhere_and_cannot_be_changed() {
         let place = Place::new();
         let to = place.root.join("in/packages");
         fs::create_dir(&to).unwrap();
-        let bound = vec![Bound { from: place.root.join("secret"), to }];
+        let bound = vec![BindMount { from: place.root.join("secret"), to }];
         let fence = Fence { bound, ..place.fence() };
         let line = "cat packages/file && ! (echo x > packages/file) && ! rm -r packages";
         assert!(place.run(sandbox, &fence, line).output.success(), "{:?}", sandbox.by());
@@ -256,7 +256,7 @@ fn left(word: &str) -> Vec<String> {
 
 #[test]
 fn held_no_process_is_left_however_it_hides() {
-    each(&Means::ALL, |sandbox| {
+    each(&Mechanism::ALL, |sandbox| {
         let place = Place::new();
         let by = sandbox.by();
         // A time that nobody else sleeps marks ours.
@@ -276,7 +276,7 @@ fn held_no_process_is_left_however_it_hides() {
 
 #[test]
 fn held_no_process_is_left_at_the_time_limit() {
-    each(&Means::ALL, |sandbox| {
+    each(&Mechanism::ALL, |sandbox| {
         let place = Place::new();
         let by = sandbox.by();
         let mark = format!("5{}{}.25", std::process::id(), by as u8);
@@ -302,7 +302,7 @@ fn held_a_runaway_is_stopped_at_the_limit() {
     // A branch of processes, not a bomb: it ends by itself where nothing holds it.
     const BRANCHES: &str =
         "i=0; while [ $i -lt 400 ]; do sleep 1 & i=$((i+1)); done; wait; echo all";
-    each(&[Means::Namespaces], |sandbox| {
+    each(&[Mechanism::Namespaces], |sandbox| {
         let place = Place::new();
         let fence = Fence { processes_max: Some(301), ..place.fence() };
         let output = place.run(sandbox, &fence, BRANCHES).output;
@@ -319,7 +319,7 @@ fn held_a_runaway_is_stopped_at_the_limit() {
 
 #[test]
 fn held_exits_signals_input_and_surroundings_come_through() {
-    each(&Means::ALL, |sandbox| {
+    each(&Mechanism::ALL, |sandbox| {
         let place = Place::new();
         let by = sandbox.by();
         let run = |line: &str| place.run(sandbox, &place.fence(), line).output;
@@ -369,12 +369,12 @@ fn held_nothing_is_won_back_inside() {
 fn a_verdict_can_say_what_held() {
     let fence = Fence { network: Network::Loopback, ..Fence::default() };
     let words = |means| sandbox(means).map(|sandbox| sandbox.held(&fence));
-    if let Ok(held) = words(Means::Namespaces) {
+    if let Ok(held) = words(Mechanism::Namespaces) {
         assert!(held.is_firm());
         assert_eq!(held.to_string(), "sandboxed by namespaces");
     }
-    let nothing = words(Means::Nothing).unwrap();
-    assert_eq!(nothing.network, Grip::Not("open"));
+    let nothing = words(Mechanism::Nothing).unwrap();
+    assert_eq!(nothing.network, Strength::Not("open"));
     assert!(nothing.to_string().starts_with("sandboxed by nothing; files not: "), "{nothing}");
     let best = Sandbox::probe(helper());
     say(&format!("this machine: {}; {:?}", best.by().as_str(), best.passed_over));
@@ -393,7 +393,7 @@ fn cost_of_a_fence() {
     };
     let bare = time(&|| drop(program.output(LIMITS, &Stop::default()).unwrap()));
     say(&format!("bare: {bare:?}; probe: {:?}", time(&|| drop(Sandbox::probe(helper())))));
-    each(&Means::ALL, |sandbox| {
+    each(&Mechanism::ALL, |sandbox| {
         let fence = place.fence();
         let fenced =
             time(&|| drop(sandbox.run(&program, &fence, LIMITS, &Stop::default()).unwrap()));

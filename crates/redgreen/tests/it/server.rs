@@ -28,14 +28,14 @@ pub(crate) struct Server {
     /// Without a path: `http://127.0.0.1:4711`. The OpenAI formats want `/v1` behind it, and take
     /// any path.
     pub(crate) url: String,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<SeenRequest>>>,
     connections: Arc<AtomicUsize>,
     over: Arc<AtomicBool>,
 }
 
 /// A request as it came.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct SeenRequest {
     pub(crate) wire: Wire,
     pub(crate) path: String,
     /// Names in lower case.
@@ -165,7 +165,7 @@ impl Turn {
     }
 }
 
-impl Seen {
+impl SeenRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -190,7 +190,7 @@ impl Server {
 
     /// Plays what `turn` makes of each request; for conversations that are begun anew or run side
     /// by side.
-    pub(crate) fn answering(turn: impl Fn(&Seen) -> Turn + Send + Sync + 'static) -> Self {
+    pub(crate) fn answering(turn: impl Fn(&SeenRequest) -> Turn + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = Self {
@@ -219,7 +219,7 @@ impl Server {
     }
 
     /// Every request so far, in order.
-    pub(crate) fn requests(&self) -> Vec<Seen> {
+    pub(crate) fn requests(&self) -> Vec<SeenRequest> {
         self.seen.lock().unwrap().clone()
     }
 }
@@ -241,9 +241,9 @@ impl Drop for Server {
 
 fn serve(
     stream: TcpStream,
-    seen: &Mutex<Vec<Seen>>,
+    seen: &Mutex<Vec<SeenRequest>>,
     over: &AtomicBool,
-    turn: &dyn Fn(&Seen) -> Turn,
+    turn: &dyn Fn(&SeenRequest) -> Turn,
 ) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
@@ -257,7 +257,7 @@ fn serve(
     Ok(())
 }
 
-fn read_request(reader: &mut impl BufRead) -> std::io::Result<Option<Seen>> {
+fn read_request(reader: &mut impl BufRead) -> std::io::Result<Option<SeenRequest>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);
@@ -275,13 +275,13 @@ fn read_request(reader: &mut impl BufRead) -> std::io::Result<Option<Seen>> {
     let mut body = vec![0; length.min(BODY_BYTES_MAX)];
     reader.read_exact(&mut body)?;
     let value = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    Ok(Some(Seen { wire: Wire::of(&path), path, headers, body: value, bytes: length }))
+    Ok(Some(SeenRequest { wire: Wire::of(&path), path, headers, body: value, bytes: length }))
 }
 
 /// Whether the connection may carry another request.
 fn play(
     turn: &Turn,
-    request: &Seen,
+    request: &SeenRequest,
     out: &mut TcpStream,
     over: &AtomicBool,
 ) -> std::io::Result<bool> {

@@ -4,7 +4,6 @@
 mod agents;
 mod attempts;
 mod bad_input;
-mod beside;
 mod book;
 mod built_in;
 mod claims;
@@ -44,6 +43,7 @@ mod python;
 mod recovery;
 mod repair;
 mod run;
+mod runaway_tests;
 mod scripts;
 mod session;
 mod several;
@@ -54,10 +54,10 @@ pub(crate) mod steer;
 mod surroundings;
 mod terminal;
 mod test;
+mod tests_beside_code;
 mod traps;
 mod ui;
 mod undo;
-mod unruly;
 mod verbs;
 mod verify;
 mod withheld;
@@ -73,7 +73,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use redgreen::sandbox::Means;
+use redgreen::sandbox::Mechanism;
 
 /// The file by which redgreen detects the runner of an empty project.
 const UNITTEST: (&str, &str) =
@@ -97,7 +97,7 @@ pub(crate) struct Story {
 
 /// What a command said and how it ended.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct ProgramOutput {
     line: String,
     pub(crate) code: Option<i32>,
     pub(crate) signal: Option<i32>,
@@ -251,8 +251,8 @@ impl Story {
 
     /// `redgreen <line>`; words are split at blanks, `"…"` keeps them together, `@name` is a path
     /// beside the repository.
-    pub(crate) fn redgreen(&self, line: &str) -> Said {
-        Said::of(line, &self.prepare(line).output().unwrap())
+    pub(crate) fn redgreen(&self, line: &str) -> ProgramOutput {
+        ProgramOutput::of(line, &self.prepare(line).output().unwrap())
     }
 
     /// The same, ready to be started in another way.
@@ -292,7 +292,7 @@ impl Story {
 
     /// Every turn of the only run says that its agent was held by these means.
     #[track_caller]
-    pub(crate) fn fenced_by(&self, means: Means) {
+    pub(crate) fn fenced_by(&self, means: Mechanism) {
         let runs = fs::read_dir(self.root.join(".git/redgreen/runs"))
             .unwrap()
             .map(|run| run.unwrap().path());
@@ -355,7 +355,7 @@ impl Story {
     }
 }
 
-impl Said {
+impl ProgramOutput {
     pub(crate) fn of(line: &str, output: &Output) -> Self {
         Self {
             line: line.to_owned(),

@@ -4,7 +4,7 @@
 
 use regex::Regex;
 
-use super::{Body, Build, Built, Kind, MARK, NAME, Program, ROUNDS, items, targets};
+use super::{Body, BodyProgram, Build, Kind, MARK, NAME, Program, ROUNDS, items, targets};
 use crate::experiment::Material;
 use crate::path::{folder, join};
 use crate::syntax::Item;
@@ -69,7 +69,8 @@ pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> 
     let head = format!("package main\n\nimport (\n\ttested \"{tested}\"\n\t\"{shim}\"\n)\n");
     let build = Build::Go { package: format!("./{}", join(inside, NAME)) };
     let main = join(&place, &format!("{NAME}/main.go"));
-    let kind = Kind::Built(Box::new(Built { root, home: place, build, edits, main, head, write }));
+    let kind =
+        Kind::Built(Box::new(BodyProgram { root, home: place, build, edits, main, head, write }));
     Some(Program { file, bodies, kind })
 }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Body, Kind, MARK, Program, ROUNDS, items, targets};
 use crate::experiment::calls::RUNNERS;
-use crate::experiment::{Driver, Experiment, Interpreter, Material, Way, order};
+use crate::experiment::{Driver, Experiment, Interpreter, Material, Method, order};
 use crate::framework;
 
 const DRIVER: Driver = Driver {
@@ -25,13 +25,13 @@ pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> 
     Some(Program { file, bodies, kind: Kind::Interpreted { source, named: false } })
 }
 
-pub(super) fn way(file: &str, source: &str, named: bool, bodies: &[Body]) -> Way {
+pub(super) fn way(file: &str, source: &str, named: bool, bodies: &[Body]) -> Method {
     let tests: Vec<&str> = bodies.iter().map(|body| body.path.as_str()).collect();
     let question = json!({
         "file": file, "source": source, "named": named, "tests": tests,
         "hidden": RUNNERS, "mark": MARK, "rounds": ROUNDS,
     });
-    Way::Driver { driver: DRIVER, question: question.to_string() }
+    Method::Driver { driver: DRIVER, question: question.to_string() }
 }
 
 /// The test under its runner, without the project's shared fixtures. Code may depend on them, and

@@ -3,7 +3,7 @@
 
 use regex::{Captures, Regex};
 
-use super::{Body, Build, Built, Kind, MARK, NAME, Program, ROUNDS, items, targets};
+use super::{Body, BodyProgram, Build, Kind, MARK, NAME, Program, ROUNDS, items, targets};
 use crate::change::is_test_program;
 use crate::experiment::Material;
 use crate::path::join;
@@ -51,7 +51,7 @@ pub(super) fn program(material: &Material<'_>, file: String) -> Option<Program> 
     let bodies =
         own.map(|(item, id)| Body { id, path: format!("crate::{module}{}", item.name) }).collect();
     let Package { folder, build, main, .. } = package;
-    let kind = Kind::Built(Box::new(Built {
+    let kind = Kind::Built(Box::new(BodyProgram {
         root: folder.clone(),
         home: folder,
         build,

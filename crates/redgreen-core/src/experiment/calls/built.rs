@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use super::super::bodies::go::{module_path, module_root, package_of};
 use super::super::bodies::rust::{Package, lenient, modules_of, open_modules, ways_in};
 use super::super::bodies::{Build, NAME};
-use super::super::examples::{Said, What};
+use super::super::examples::{CallOutcome, OutcomeKind};
 use super::super::outside::unseen;
-use super::super::{Experiment, Material, Question, Tree, Way};
+use super::super::{Experiment, Material, Method, Question, Tree};
 use super::rust_data;
 use crate::change::{Class, Kind};
 use crate::framework::invoke::Selection;
@@ -95,9 +95,9 @@ const UNBUILT: &str = "the call does not compile";
 
 impl Program {
     /// The results of all calls. Empty if the program was not built.
-    pub fn said(&self, log: Option<&str>) -> Vec<Said> {
+    pub fn said(&self, log: Option<&str>) -> Vec<CallOutcome> {
         let Some(log) = log else {
-            return self.asked.iter().map(|index| Said::missing(*index, UNBUILT)).collect();
+            return self.asked.iter().map(|index| CallOutcome::missing(*index, UNBUILT)).collect();
         };
         let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         lines.filter_map(|line| serde_json::from_value(rust_data::read(line)).ok()).collect()
@@ -137,7 +137,7 @@ fn place(read: &dyn Fn(&str) -> Option<String>, ask: &Ask) -> String {
     }
 }
 
-type Laid = (Vec<(String, String)>, Way);
+type BuiltProgram = (Vec<(String, String)>, Method);
 
 /// Turns the root of the crate into a program.
 fn in_rust(
@@ -145,7 +145,7 @@ fn in_rust(
     read: &dyn Fn(&str) -> Option<String>,
     root: &str,
     asks: &[Ask],
-) -> Option<Laid> {
+) -> Option<BuiltProgram> {
     let (folder, _) = root.split_once("src/")?;
     let package = Package::of(material, read, folder)?;
     let opened = |path: &str| open_modules(&read(path)?);
@@ -177,7 +177,7 @@ fn in_rust(
     edits.push(package.manifest);
     edits.push((package.main, format!("{}\nfn main() {{\n{calls}}}\n", lenient(&head))));
     let (root, home) = (package.folder.clone(), package.folder);
-    Some((edits, Way::Program { build: package.build, root, home, apart: unseen(material) }))
+    Some((edits, Method::Program { build: package.build, root, home, apart: unseen(material) }))
 }
 
 /// A file in the package, and a program next to it that calls it.
@@ -186,7 +186,7 @@ fn in_go(
     read: &dyn Fn(&str) -> Option<String>,
     folder_of: &str,
     asks: &[Ask],
-) -> Option<Laid> {
+) -> Option<BuiltProgram> {
     let root = module_root(material, folder_of)?;
     let module = module_path(&read(&join(&root, "go.mod"))?)?;
     let inside = folder_of.strip_prefix(&root)?.trim_start_matches('/');
@@ -227,7 +227,10 @@ fn in_go(
         }
     };
     let build = Build::Go { package: format!("./{built}") };
-    Some((edits, Way::Program { build, root, home: folder_of.to_owned(), apart: unseen(material) }))
+    Some((
+        edits,
+        Method::Program { build, root, home: folder_of.to_owned(), apart: unseen(material) },
+    ))
 }
 
 fn files(asks: &[Ask]) -> Vec<&str> {
@@ -357,7 +360,11 @@ fn near_value(value: &Value) -> Vec<Value> {
 }
 
 /// Calls with different results on the two trees, and how many were compared.
-pub fn differences(asks: &[Ask], before: &[Said], now: &[Said]) -> (Vec<Reason>, usize) {
+pub fn differences(
+    asks: &[Ask],
+    before: &[CallOutcome],
+    now: &[CallOutcome],
+) -> (Vec<Reason>, usize) {
     let (mut reasons, mut compared) = (Vec::new(), 0);
     for ask in asks {
         let (Some(was), Some(is)) = (stable(ask.index, before), stable(ask.index, now)) else {
@@ -382,21 +389,21 @@ pub fn differences(asks: &[Ask], before: &[Said], now: &[Said]) -> (Vec<Reason>,
 }
 
 /// The result of a call, if it was always the same.
-fn stable(index: usize, said: &[Said]) -> Option<&Said> {
+fn stable(index: usize, said: &[CallOutcome]) -> Option<&CallOutcome> {
     let mut all = said.iter().filter(|one| one.index == index);
-    let first = all.next().filter(|first| !matches!(first.what, What::Missing(_)))?;
+    let first = all.next().filter(|first| !matches!(first.what, OutcomeKind::Missing(_)))?;
     all.all(|one| content(one) == content(first)).then_some(first)
 }
 
 /// What callers see. The message of a Go error is for people.
-fn content(said: &Said) -> Vec<&str> {
+fn content(said: &CallOutcome) -> Vec<&str> {
     match &said.what {
-        What::Raises(names)
+        OutcomeKind::Raises(names)
             if names.first().is_some_and(|name| name == "error" || name == "panic") =>
         {
             names.iter().take(2).map(String::as_str).collect()
         }
-        What::Gives(_) | What::Raises(_) => vec![&said.shown],
-        What::Other(shown) | What::Missing(shown) => vec![shown],
+        OutcomeKind::Gives(_) | OutcomeKind::Raises(_) => vec![&said.shown],
+        OutcomeKind::Other(shown) | OutcomeKind::Missing(shown) => vec![shown],
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// What must be the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum By {
+pub(super) enum Equality {
     /// Everything.
     Content,
     /// Everything that watching can see: iterators of others are not consumed, and some output is
@@ -17,7 +17,7 @@ pub(super) enum By {
 const TEXT_CHARS_MAX: usize = 120;
 
 /// Whether both are the same outcome.
-pub(super) fn alike(one: &Value, other: &Value, by: By) -> bool {
+pub(super) fn alike(one: &Value, other: &Value, by: Equality) -> bool {
     let ends = ["exits", "ends", "atLoad"].iter().all(|key| one.get(key) == other.get(key));
     let values = match (one.get("gives"), other.get("gives")) {
         (Some(one), Some(other)) => same(one, other, by),
@@ -27,11 +27,11 @@ pub(super) fn alike(one: &Value, other: &Value, by: By) -> bool {
     ends && values && raised(one, other, by) && printed(one, other) && after(one, other, by)
 }
 
-fn raised(one: &Value, other: &Value, by: By) -> bool {
+fn raised(one: &Value, other: &Value, by: Equality) -> bool {
     match by {
         // Callers that catch it by one of its base classes must still catch it.
-        By::Public => first(one) == first(other) && keeps(one, other, "raises"),
-        By::Content | By::Watched => {
+        Equality::Public => first(one) == first(other) && keeps(one, other, "raises"),
+        Equality::Content | Equality::Watched => {
             one.get("raises") == other.get("raises") && one.get("message") == other.get("message")
         }
     }
@@ -60,7 +60,7 @@ fn printed(one: &Value, other: &Value) -> bool {
     text(one).zip(text(other)).is_none_or(|(one, other)| one == other)
 }
 
-fn after(one: &Value, other: &Value, by: By) -> bool {
+fn after(one: &Value, other: &Value, by: Equality) -> bool {
     let list = |outcome: &Value| outcome.get("after").and_then(Value::as_array).cloned();
     list(one).zip(list(other)).is_none_or(|(one, other)| {
         one.len() == other.len() && one.iter().zip(&other).all(|(one, other)| same(one, other, by))
@@ -68,7 +68,7 @@ fn after(one: &Value, other: &Value, by: By) -> bool {
 }
 
 /// Whether two descriptions mean the same value.
-fn same(one: &Value, other: &Value, by: By) -> bool {
+fn same(one: &Value, other: &Value, by: Equality) -> bool {
     let kind = |value: &Value| value.get("is").cloned();
     if kind(one) != kind(other) {
         return false;
@@ -80,7 +80,7 @@ fn same(one: &Value, other: &Value, by: By) -> bool {
                 && one.iter().zip(&other).all(|(one, other)| same(one, other, by))
         }
         (None, None) => true,
-        (Some(_), None) | (None, Some(_)) => by == By::Watched,
+        (Some(_), None) | (None, Some(_)) => by == Equality::Watched,
     };
     let pairs =
         |value: &Value| value.get("pairs").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -96,7 +96,7 @@ fn same(one: &Value, other: &Value, by: By) -> bool {
         && same_items
         && same_pairs
         && same_fields(one, other, by)
-        && (by != By::Public || serves(one, other))
+        && (by != Equality::Public || serves(one, other))
 }
 
 /// Whether the second value supports everything that the first one does: the order of its keys,
@@ -108,18 +108,18 @@ fn serves(one: &Value, other: &Value) -> bool {
         && (!is_frozen(one) || is_frozen(other))
 }
 
-fn same_fields(one: &Value, other: &Value, by: By) -> bool {
+fn same_fields(one: &Value, other: &Value, by: Equality) -> bool {
     let none = Map::new();
     let fields = |value: &'_ Value| {
         value.get("fields").and_then(Value::as_object).cloned().unwrap_or_else(|| none.clone())
     };
     let (fields, others) = (fields(one), fields(other));
-    let is_seen = |name: &str| by != By::Public || !name.starts_with('_');
+    let is_seen = |name: &str| by != Equality::Public || !name.starts_with('_');
     let kept = fields.iter().filter(|(name, _)| is_seen(name));
     let all =
         kept.clone().all(|(name, one)| others.get(name).is_some_and(|other| same(one, other, by)));
     // An additional field breaks nobody, and it may be a property that watching does not call.
-    all && (by != By::Content || fields.len() == others.len())
+    all && (by != Equality::Content || fields.len() == others.len())
 }
 
 /// Whether the function was called in an unsupported way.

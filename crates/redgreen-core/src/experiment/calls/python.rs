@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way};
-use super::{Near, Recording, Speaker, first_target, outside};
+use super::super::{Driver, Experiment, Interpreter, Material, Method, Question, Tree};
+use super::{Boundaries, Recording, Speaker, first_target, outside};
 use crate::framework::invoke::Selection;
 use crate::syntax::Language;
 
@@ -39,7 +39,7 @@ pub(super) fn again(
     material: &Material<'_>,
     recording: &Recording,
     tree: Tree,
-    near: Option<&Near>,
+    near: Option<&Boundaries>,
 ) -> Experiment {
     let unseen = outside::unseen(material);
     // Folders with only tests are not on the import path of other programs.
@@ -57,7 +57,7 @@ pub(super) fn again(
         ask.insert("values".to_owned(), json!(near.values));
         ask.insert("functions".to_owned(), json!(near.functions));
     }
-    let way = Way::Driver { driver: DRIVER, question: ask.to_string() };
+    let way = Method::Driver { driver: DRIVER, question: ask.to_string() };
     Experiment {
         way,
         removed: outside::hidden(material, near.is_some()),

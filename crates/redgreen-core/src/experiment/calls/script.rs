@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Driver, Experiment, Interpreter, Material, Question, Tree, Way};
-use super::{Near, Recording, Speaker, changed_modules, first_target, outside};
+use super::super::{Driver, Experiment, Interpreter, Material, Method, Question, Tree};
+use super::{Boundaries, Recording, Speaker, changed_modules, first_target, outside};
 use crate::framework::invoke::Selection;
 use crate::syntax::{self, ItemKind, Language};
 
@@ -97,7 +97,7 @@ pub(super) fn again(
     material: &Material<'_>,
     recording: &Recording,
     tree: Tree,
-    near: Option<&Near>,
+    near: Option<&Boundaries>,
 ) -> Experiment {
     let mut ask = json!({ "lines": recording.lines });
     let mut what = "the calls of the tests, in a program without tests";
@@ -105,7 +105,7 @@ pub(super) fn again(
         what = "the calls of the tests and similar ones, in a program without tests";
         ask.insert("near".to_owned(), json!(near.edges));
     }
-    let way = Way::Driver { driver: DRIVER, question: ask.to_string() };
+    let way = Method::Driver { driver: DRIVER, question: ask.to_string() };
     let removed = outside::hidden(material, near.is_some());
     Experiment { way, removed, ..Experiment::of_tests(Question::Calls, tree, Selection::All, what) }
 }

@@ -2,17 +2,17 @@
 
 use super::*;
 
-fn look_at(path: &str, source: &str) -> Look {
+fn look_at(path: &str, source: &str) -> SideExperiment {
     let language = Language::of_path(path);
     let items = syntax::items(language, path, source);
     let tests: Vec<&Item> = items.iter().filter(|item| item.is_test).collect();
     let side = |number: usize, side: usize, text: &str| format!("look({number}, {side}, {text})");
-    let wrap = Wrap { begin: "", side: &side };
+    let wrap = RecordingCode { begin: "", side: &side };
     let found = syntax::looked_at(language, path, source, &tests, 0, wrap)
         .map(|(_, found)| found)
         .unwrap_or_default();
     let looked = found.into_iter().map(|one| (path.to_owned(), one)).collect();
-    Look {
+    SideExperiment {
         experiment: Experiment::of_tests(Question::Contents, Tree::Head, selection(&[], &[]), ""),
         looked,
     }
@@ -77,7 +77,7 @@ fn both_sides_are_passed_on_where_they_stand() {
         let items = syntax::items(language, path, source);
         let tests: Vec<&Item> = items.iter().filter(|item| item.is_test).collect();
         let side = |number: usize, side: usize, text: &str| format!("L{number}{side}({text})");
-        let wrap = Wrap { begin: " /* begin */", side: &side };
+        let wrap = RecordingCode { begin: " /* begin */", side: &side };
         syntax::looked_at(language, path, source, &tests, 4, wrap)
             .map(|(text, _)| text)
             .unwrap_or_default()

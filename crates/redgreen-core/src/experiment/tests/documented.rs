@@ -1,7 +1,7 @@
 //! Examples in documentation that GREEN changed.
 
 use super::*;
-use crate::experiment::documented::{Laid, documented};
+use crate::experiment::documented::{ExampleExperiment, documented};
 
 const FILE: &str = "src/lib.rs";
 const OLD: &str = "/// ```\n/// assert_eq!(kit::share(90, 3), 30);\n/// ```\npub fn share(sum: u32, people: u32) -> u32 {\n    sum / people\n}\n";
@@ -15,7 +15,7 @@ fn told(now: &str, seen: &[&str]) -> Vec<(String, Vec<String>)> {
     let scene = Scene { before: &before, now: &now, ..Scene::default() };
     let known = report(&[format!("+{ID}")]);
     scene.ask(JudgedPhase::Green, |material| {
-        let weigh = |laid: &Laid| {
+        let weigh = |laid: &ExampleExperiment| {
             laid.weigh(&known, &[], &report(seen)).into_iter().map(|one| one.sentence).collect()
         };
         let laid = documented(material).tested(&known).laid(material);

@@ -73,7 +73,7 @@ fn an_old_test_that_wavers_beside_a_new_one_is_excused() {
         for test in second.tests.iter_mut().filter(|test| test.id != **passing) {
             test.status = Status::Failed;
         }
-        let answer = scene.ask(JudgedPhase::Red, |material| again::again(material, &second));
+        let answer = scene.ask(JudgedPhase::Red, |material| repeat::again(material, &second));
         let code = match answer {
             Answer::Wrong(reasons) => reasons.first().map(|reason| reason.code),
             Answer::Right | Answer::Ask(_) | Answer::Unnoticed(_) | Answer::Unknown(_) => None,

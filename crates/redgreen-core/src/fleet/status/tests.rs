@@ -2,14 +2,14 @@
 //! word of the claim before), and the state that it ends in.
 
 use super::*;
-use crate::fleet::{Limits, Wish};
+use crate::fleet::{BriefSource, Limits};
 
 fn job(merge: MergeWhen) -> Job {
     Job {
         version: VERSION,
         repository: Repository::parse("https://example.com/a/b.git").unwrap(),
         base: Branch::parse("main").unwrap(),
-        wish: Wish::Request { text: "add roman numerals".to_owned() },
+        wish: BriefSource::Request { text: "add roman numerals".to_owned() },
         agent: None,
         model: None,
         limits: Limits::default(),
@@ -66,8 +66,8 @@ fn play(merge: MergeWhen, words: &str) -> Result<Status, Rejected> {
     for word in words.split(", ") {
         let (late, word) = word.strip_prefix("late ").map_or((0, word), |word| (1, word));
         let from = match human.contains(&word) {
-            true => From::Anyone,
-            false => From::Worker { epoch: status.epoch.saturating_sub(late) },
+            true => EventSource::Anyone,
+            false => EventSource::Worker { epoch: status.epoch.saturating_sub(late) },
         };
         status = status.apply(from, &event(word), 1)?;
     }
@@ -182,20 +182,25 @@ fn messages_and_history_are_bounded() {
 fn a_job_waits_for_those_before_it() {
     let merged = JobState::Merged { commit: Oid::named("m") };
     for (state, expected) in [
-        (Some(merged), Ready::Yes),
+        (Some(merged), Readiness::Yes),
         (
             Some(JobState::Waiting),
-            Ready::NotYet {
+            Readiness::NotYet {
                 why: Label::of(&format!("waits for job {}, which is waiting", id().head())),
             },
         ),
         (
             Some(JobState::Aborted),
-            Ready::Never { why: Label::of(&format!("job {} before it is aborted", id().head())) },
+            Readiness::Never {
+                why: Label::of(&format!("job {} before it is aborted", id().head())),
+            },
         ),
-        (None, Ready::Never { why: Label::of(&format!("there is no job {} to wait for", id())) }),
+        (
+            None,
+            Readiness::Never { why: Label::of(&format!("there is no job {} to wait for", id())) },
+        ),
     ] {
         assert_eq!(ready(&[id()], |_| state.clone()), expected);
     }
-    assert_eq!(ready(&[], |_| None), Ready::Yes);
+    assert_eq!(ready(&[], |_| None), Readiness::Yes);
 }

@@ -14,7 +14,7 @@ pub struct Cases {
     /// The concatenated names of compact cases.
     names: String,
     /// Classes, files and status values, which many cases share.
-    words: Words,
+    words: Interner,
     /// Cases with details, in full.
     telling: Vec<Case>,
 }
@@ -39,7 +39,7 @@ const TELLING: u32 = u32::MAX;
 type Number = NonZeroU32;
 
 #[derive(Clone, Debug, Default)]
-struct Words {
+struct Interner {
     all: Vec<Box<str>>,
     numbers: HashMap<Box<str>, u32>,
 }
@@ -109,7 +109,7 @@ impl Cases {
             return None;
         }
         let from_one = |number: u32| Number::new(number.checked_add(1)?);
-        let word = |words: &mut Words, text: &Option<String>| match text {
+        let word = |words: &mut Interner, text: &Option<String>| match text {
             None => Some(None),
             Some(text) => from_one(words.number(text)?).map(Some),
         };
@@ -148,7 +148,7 @@ impl Cases {
     }
 }
 
-impl Words {
+impl Interner {
     fn word(&self, number: u32) -> Option<&str> {
         self.all.get(number as usize).map(|word| &**word)
     }

@@ -7,7 +7,7 @@ use crate::report::Status;
 #[derive(Clone, Copy, Debug)]
 pub struct Dialect {
     pub assertion: Assertion,
-    pub nameless: Nameless,
+    pub nameless: UnnamedCase,
     /// The message of an error that represents a file that could not be loaded.
     pub load_failure: Option<&'static str>,
     /// A failing case with the name of its class is a hook of that class, not a test.
@@ -40,7 +40,7 @@ pub enum Assertion {
 
 /// The meaning of a case without a name.
 #[derive(Clone, Copy, Debug)]
-pub enum Nameless {
+pub enum UnnamedCase {
     /// A test that was running when the process ended.
     Interrupted,
     /// A file that could not be loaded.
@@ -49,7 +49,7 @@ pub enum Nameless {
 
 const PLAIN: Dialect = Dialect {
     assertion: Assertion::Element,
-    nameless: Nameless::Interrupted,
+    nameless: UnnamedCase::Interrupted,
     load_failure: None,
     class_level_is_outside: false,
     class_level_names: &[],
@@ -73,7 +73,7 @@ pub const JEST_JUNIT: Dialect = PLAIN;
 pub const XMLRUNNER: Dialect = PLAIN;
 pub const CATCH2: Dialect = PLAIN;
 pub const CTEST: Dialect = Dialect { idle: &["disabled", "notrun"], ..PLAIN };
-pub const BATS: Dialect = Dialect { nameless: Nameless::LoadError, ..PLAIN };
+pub const BATS: Dialect = Dialect { nameless: UnnamedCase::LoadError, ..PLAIN };
 pub const BUN: Dialect = Dialect { assertion: Assertion::Class(&["Assert"]), ..PLAIN };
 pub const DENO: Dialect = Dialect { assertion: Assertion::Message(&["AssertionError"]), ..PLAIN };
 pub const PYTEST: Dialect = Dialect {

@@ -1,11 +1,11 @@
 //! Tests over captured documents in every dialect.
 
 use super::*;
-use crate::framework::captured::Captured;
+use crate::framework::captured::Capture;
 use crate::framework::samples::Check;
 
 /// The report of the document alone; the framework would conclude the outcome.
-fn read(captured: &Captured, dialect: &Dialect) -> Report {
+fn read(captured: &Capture, dialect: &Dialect) -> Report {
     let documents: Vec<Document> = captured.files(".xml").map(parse).collect();
     let mut report = captured.report("junit", &[]);
     add(&mut report, dialect, &documents, |path| captured.relative(path));

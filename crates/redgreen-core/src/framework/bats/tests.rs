@@ -27,7 +27,7 @@ fn an_incomplete_plan_never_passes() {
     for end in
         beginnings(&whole.stdout).filter(|end| *end + " # in 9 ms".len() * 2 < whole.stdout.len())
     {
-        let cut = Captured { stdout: whole.stdout[..end].to_vec(), ..whole.clone() };
+        let cut = Capture { stdout: whole.stdout[..end].to_vec(), ..whole.clone() };
         assert_ne!(parse(&cut).outcome, Outcome::Passed, "{end} bytes");
     }
     let hang = parse(&samples::one("bats", "hang").captured());
@@ -75,7 +75,7 @@ fn runs_folders_and_files_with_tests() {
     invokes(&["test/calc.bats"], &files, "test/calc.bats");
     let tools = vec![("bats".to_owned(), "bats".to_owned())];
     let facts = Facts { tools, ..Facts::default() };
-    assert!(matches!(invoke(&facts, &Selection::Coverage), Err(Unable::Unsupported(_))));
+    assert!(matches!(invoke(&facts, &Selection::Coverage), Err(CannotRun::Unsupported(_))));
 }
 
 #[test]
@@ -86,11 +86,8 @@ fn lists_source_names_if_the_count_matches() {
             stdout: lines.as_bytes().to_vec(),
             ..StepEnd::default()
         };
-        let captured = Captured {
-            stdout: count.as_bytes().to_vec(),
-            after: vec![names],
-            ..Captured::default()
-        };
+        let captured =
+            Capture { stdout: count.as_bytes().to_vec(), after: vec![names], ..Capture::default() };
         list(&captured).join(", ")
     };
     let lines = "test/calc.bats:@test \"adds {1}\" {\ntest/calc.bats:  @test 'is (a*)'  { true; }\n\

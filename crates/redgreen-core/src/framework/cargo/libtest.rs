@@ -239,7 +239,7 @@ fn without_line(name: &str) -> (String, u32) {
 /// `failed: WHY NAME <0.000s>`, `ignored NAME`, `ignored: WHY NAME`. A reason can have several
 /// lines: for an unexpected panic it also contains the expected one.
 struct Log<'a> {
-    results: HashMap<&'a str, Logged>,
+    results: HashMap<&'a str, LogResult>,
     /// Entries that end with the name, after a reason.
     failed: Vec<&'a str>,
     ignored: Vec<&'a str>,
@@ -247,7 +247,7 @@ struct Log<'a> {
 
 /// The log's results for one name.
 #[derive(Clone, Copy, Eq, PartialEq)]
-enum Logged {
+enum LogResult {
     Ok,
     Failed,
     Both,
@@ -262,8 +262,8 @@ impl<'a> Log<'a> {
                 .filter(|(_, time)| time.ends_with("s>"))
                 .map_or(entry, |(rest, _)| rest);
             match entry.split_once(' ') {
-                Some(("ok", name)) => read.note(name, Logged::Ok),
-                Some(("failed", name)) => read.note(name, Logged::Failed),
+                Some(("ok", name)) => read.note(name, LogResult::Ok),
+                Some(("failed", name)) => read.note(name, LogResult::Failed),
                 Some(("failed:", rest)) => read.failed.push(rest),
                 Some(("ignored" | "ignored:", rest)) => read.ignored.push(rest),
                 Some(_) | None => {}
@@ -272,10 +272,10 @@ impl<'a> Log<'a> {
         read
     }
 
-    fn note(&mut self, name: &'a str, said: Logged) {
+    fn note(&mut self, name: &'a str, said: LogResult) {
         let known = self.results.entry(name).or_insert(said);
         if *known != said {
-            *known = Logged::Both;
+            *known = LogResult::Both;
         }
     }
 
@@ -285,14 +285,14 @@ impl<'a> Log<'a> {
             rest.strip_suffix(test.id.as_str())
                 .is_some_and(|why| why.is_empty() || why.ends_with(' '))
         };
-        let with_reason = self.failed.iter().find(names).map(|_| Logged::Failed);
+        let with_reason = self.failed.iter().find(names).map(|_| LogResult::Failed);
         let said = match (self.results.get(test.id.as_str()).copied(), with_reason) {
-            (Some(Logged::Ok), Some(_)) => Some(Logged::Both),
+            (Some(LogResult::Ok), Some(_)) => Some(LogResult::Both),
             (said, with_reason) => said.or(with_reason),
         };
         match test.status {
-            Status::Passed => said == Some(Logged::Ok),
-            Status::Failed => said == Some(Logged::Failed),
+            Status::Passed => said == Some(LogResult::Ok),
+            Status::Failed => said == Some(LogResult::Failed),
             Status::Skipped => said.is_none() && self.ignored.iter().find(names).is_some(),
             Status::Crashed | Status::TimedOut => said.is_none(),
             Status::Xfailed

@@ -106,7 +106,7 @@ fn an_exit_code_is_reported_as_one_test() {
         (Exit::Signal(9), "Crashed, Crashed exit code only: make test"),
         (Exit::TimedOut, "TimedOut, TimedOut exit code only: make test"),
     ] {
-        let report = command.parse(&Captured { exit, ..Captured::default() });
+        let report = command.parse(&Capture { exit, ..Capture::default() });
         assert_eq!(shown(&report), expected);
         assert!(report.has(Flag::ExitCodeAlone) && !report.has(Flag::NoFinish));
     }
@@ -116,8 +116,7 @@ fn an_exit_code_is_reported_as_one_test() {
 fn reads(format: Format, code: i32, texts: &[&str], expected: &str) {
     let command = Command::new("make test", Some("out/*"), Some(format)).unwrap();
     let reports = texts.iter().map(|text| ("out/a".to_owned(), text.as_bytes().to_vec())).collect();
-    let report =
-        command.parse(&Captured { exit: Exit::Code(code), reports, ..Captured::default() });
+    let report = command.parse(&Capture { exit: Exit::Code(code), reports, ..Capture::default() });
     assert_eq!(shown(&report), expected, "{report:#?}");
     assert!(!report.has(Flag::ExitCodeAlone));
 }
@@ -144,7 +143,7 @@ fn reads_load_errors_from_pytests_junit() {
         let reports =
             captured.reports.iter().filter(|(name, _)| name.ends_with(".xml")).cloned().collect();
         let command = Command::new("make test", Some("*.xml"), None).unwrap();
-        let report = command.parse(&Captured { reports, ..captured });
+        let report = command.parse(&Capture { reports, ..captured });
         let seen: Vec<_> =
             report.load_errors.iter().map(|error| (error.kind, error.file.as_deref())).collect();
         assert_eq!(
@@ -192,8 +191,8 @@ fn reads_the_json_of_javascript_runners() {
             let stdout = captured.file("report.json").unwrap().to_vec();
             let reports = vec![("out/report.json".to_owned(), stdout.clone())];
             for (report, captured) in [
-                ("out/*", Captured { reports, ..captured.clone() }),
-                ("stdout", Captured { stdout, ..captured.clone() }),
+                ("out/*", Capture { reports, ..captured.clone() }),
+                ("stdout", Capture { stdout, ..captured.clone() }),
             ] {
                 let read =
                     Command::new("make test", Some(report), Some(format)).unwrap().parse(&captured);
@@ -225,7 +224,7 @@ fn a_truncated_report_never_passes() {
         let command = Command::new("make test", Some(name), Some(format)).unwrap();
         let outcome = |bytes: &[u8]| {
             let reports = vec![(name.to_owned(), bytes.to_vec())];
-            command.parse(&Captured { exit: Exit::Code(0), reports, ..Captured::default() }).outcome
+            command.parse(&Capture { exit: Exit::Code(0), reports, ..Capture::default() }).outcome
         };
         assert_eq!(outcome(text.as_bytes()), Outcome::Passed);
         // A truncated name in TAP's last line looks like a shorter name.

@@ -61,20 +61,20 @@ pub(super) fn programs_of(answer: &[u8], files: &[String]) -> Option<BTreeSet<St
 struct Target {
     id: String,
     #[serde(default)]
-    sources: Vec<At>,
+    sources: Vec<Artifact>,
     #[serde(default)]
-    artifacts: Vec<At>,
+    artifacts: Vec<Artifact>,
     #[serde(default)]
-    dependencies: Vec<Needed>,
+    dependencies: Vec<Dependency>,
 }
 
 #[derive(Deserialize)]
-struct At {
+struct Artifact {
     path: String,
 }
 
 #[derive(Deserialize)]
-struct Needed {
+struct Dependency {
     id: String,
 }
 

@@ -17,7 +17,7 @@ const KNOWN_BETTER: &[(&str, &str)] = &[
 
 /// The captures ran the preparing steps together with the run, and ended with these codes when one
 /// failed.
-fn staged(captured: &Captured) -> Captured {
+fn staged(captured: &Capture) -> Capture {
     let failed = match captured.exit {
         Exit::Code(90) => CONFIGURE,
         Exit::Code(91) => BUILD,
@@ -25,7 +25,7 @@ fn staged(captured: &Captured) -> Captured {
             let xml = |(name, bytes): &(String, Vec<u8>)| {
                 (name.replace("report.xml", JUNIT), bytes.clone())
             };
-            return Captured {
+            return Capture {
                 reports: captured.reports.iter().map(xml).collect(),
                 ..captured.clone()
             };
@@ -37,7 +37,7 @@ fn staged(captured: &Captured) -> Captured {
         stdout: captured.stdout.clone(),
         stderr: vec![],
     };
-    Captured { exit: Exit::NotStarted, steps: vec![step], ..captured.clone() }
+    Capture { exit: Exit::NotStarted, steps: vec![step], ..captured.clone() }
 }
 
 /// CTest repeats a test's name as its class.
@@ -104,7 +104,7 @@ fn json(situation: &str) -> Vec<u8> {
 
 /// A CTest run with the results of the later steps: the tests' commands, and which programs contain
 /// GoogleTest.
-fn with_gtest(situation: &str, commands: &[(&str, &[&str])], reports: &[&[u8]]) -> Captured {
+fn with_gtest(situation: &str, commands: &[(&str, &[&str])], reports: &[&[u8]]) -> Capture {
     let mut captured = staged(&samples::one("ctest-gtest", situation).captured());
     let tests = commands
         .iter()
@@ -227,7 +227,7 @@ fn files_select_the_tests_of_their_programs() {
     ]
     .concat();
     let steps = vec![step(LIST, listed), step(targets::ANSWER, &answer)];
-    let captured = Captured { steps, ..Captured::default() };
+    let captured = Capture { steps, ..Capture::default() };
     let chosen = |files: &[&str]| {
         let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
         chosen(&captured, &files).join(" ")

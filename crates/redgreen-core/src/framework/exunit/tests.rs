@@ -40,7 +40,7 @@ fn a_failed_build_is_its_own_stage() {
         stdout: sample.stdout,
         stderr: sample.stderr,
     };
-    let report = parse(&Captured { steps: vec![step], ..Captured::default() });
+    let report = parse(&Capture { steps: vec![step], ..Capture::default() });
     assert_eq!(
         (report.outcome, report.load_errors[0].stage),
         (Outcome::DidNotCompile, Stage::Build)
@@ -55,7 +55,7 @@ fn every_application_of_an_umbrella_has_to_finish() {
         (format!("{one}{{\"event\":\"finish\"}}\n{one}"), Outcome::Crashed),
     ] {
         let reports = vec![(STREAM.to_owned(), stream.into_bytes())];
-        let captured = Captured { exit: Exit::Code(0), reports, ..Captured::default() };
+        let captured = Capture { exit: Exit::Code(0), reports, ..Capture::default() };
         assert_eq!(parse(&captured).outcome, expected);
     }
 }
@@ -78,5 +78,5 @@ fn runs_with_our_formatter() {
     );
     invokes(&Selection::One("CalcTest test adds two".to_owned()), " --only test:test adds two");
     invokes(&Selection::List, " --only redgreen_none");
-    assert!(matches!(invoke(&Facts::default(), &Selection::All), Err(Unable::Missing(_))));
+    assert!(matches!(invoke(&Facts::default(), &Selection::All), Err(CannotRun::Missing(_))));
 }

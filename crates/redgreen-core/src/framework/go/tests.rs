@@ -109,19 +109,19 @@ fn a_panic_fails_its_test_at_the_line_of_the_test() {
         stdout: b"demo /project\n".to_vec(),
         stderr: Vec::new(),
     };
-    let captured = Captured {
+    let captured = Capture {
         exit: Exit::Code(1),
         stdout: stdout.to_vec(),
         root: "/project".to_owned(),
         steps: vec![step],
-        ..Captured::default()
+        ..Capture::default()
     };
     let report = parse(&captured);
     let test = report.test("demo.TestA").unwrap();
     assert_eq!((test.status, test.exception.as_deref()), (Status::Crashed, Some(PANIC)));
     assert_eq!((test.file.as_deref(), test.line), (Some("calc_test.go"), Some(10)));
     let exits = String::from_utf8_lossy(&captured.stdout).replace("not yet", EXITED);
-    let exited = parse(&Captured { stdout: exits.into_bytes(), ..captured });
+    let exited = parse(&Capture { stdout: exits.into_bytes(), ..captured });
     assert_eq!(exited.test("demo.TestA").unwrap().exception, None);
     assert!(
         share_a_process("demo.TestA", "demo.TestB/one")

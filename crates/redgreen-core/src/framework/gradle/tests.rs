@@ -29,7 +29,7 @@ fn compiler_lines_separate_missing_symbols_from_syntax_errors() {
         let step =
             StepEnd { name: BUILD.to_owned(), exit: Exit::Code(1), stdout: Vec::new(), stderr };
         let apart =
-            Captured { steps: vec![step], root: captured.root.clone(), ..Captured::default() };
+            Capture { steps: vec![step], root: captured.root.clone(), ..Capture::default() };
         for captured in [captured, apart] {
             let report = parse(&captured);
             assert_eq!(report.outcome, Outcome::DidNotCompile, "{situation}");
@@ -109,7 +109,7 @@ fn listing_and_coverage_depend_on_the_build() {
     };
     assert!(matches!(
         with("test { exclude '**/Slow*' }", &Selection::List),
-        Err(Unable::Unsupported(_))
+        Err(CannotRun::Unsupported(_))
     ));
     let covers = with("apply plugin: 'jacoco'", &Selection::Coverage).unwrap();
     let words = covers.call.words.join(" ");
@@ -120,7 +120,7 @@ fn listing_and_coverage_depend_on_the_build() {
 #[test]
 fn compiler_paths_can_contain_blanks() {
     let told = |line: &str| {
-        let captured = Captured { root: "/my p".to_owned(), ..Captured::default() };
+        let captured = Capture { root: "/my p".to_owned(), ..Capture::default() };
         java::diagnostics(&captured, line)
             .into_iter()
             .map(|error| (error.file.unwrap(), error.line))

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::{EXTENSIONS, file_name, is_test_file};
-use crate::framework::captured::Captured;
+use crate::framework::captured::Capture;
 use crate::framework::invoke::{Call, Invocation, ReportAt};
 use crate::syntax::{ItemKind, Language, items};
 
@@ -21,7 +21,7 @@ const SOURCES: &[&str] = &[
 ];
 
 /// Describes which of the tests a build tool runs.
-pub(in crate::framework) struct Chosen {
+pub(in crate::framework) struct SelectionRules {
     /// The build files, including those of modules.
     pub(in crate::framework) builds: &'static [&'static str],
     /// A build file with one of these words selects the tests itself.
@@ -31,7 +31,7 @@ pub(in crate::framework) struct Chosen {
 }
 
 /// Only reads the sources and starts no program.
-pub(in crate::framework) fn invocation(chosen: &Chosen) -> Invocation {
+pub(in crate::framework) fn invocation(chosen: &SelectionRules) -> Invocation {
     let mut invocation = Invocation::new("the sources of the tests", Call::default());
     invocation
         .reports
@@ -40,7 +40,7 @@ pub(in crate::framework) fn invocation(chosen: &Chosen) -> Invocation {
 }
 
 /// The ids of all tests that would run.
-pub(in crate::framework) fn list(captured: &Captured, chosen: &Chosen) -> Vec<String> {
+pub(in crate::framework) fn list(captured: &Capture, chosen: &SelectionRules) -> Vec<String> {
     let mut classes: BTreeMap<String, Class> = BTreeMap::new();
     let is_build =
         |path: &str| chosen.builds.iter().any(|pattern| pattern.ends_with(file_name(path)));
@@ -161,8 +161,8 @@ mod tests {
             .iter()
             .map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()))
             .collect();
-        let captured = Captured { reports, ..Captured::default() };
-        let chosen = Chosen {
+        let captured = Capture { reports, ..Capture::default() };
+        let chosen = SelectionRules {
             builds: &["**/pom.xml"],
             words: &["<exclude"],
             is_run: |class| class.ends_with("Test"),

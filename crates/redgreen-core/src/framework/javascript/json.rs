@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::super::captured::Captured;
+use super::super::captured::Capture;
 use crate::format::stream::{JsError, Line, Stream};
 use crate::report::Report;
 
@@ -84,7 +84,7 @@ struct MochaTest {
 }
 
 /// Reads a report of jest or vitest.
-pub fn jest(captured: &Captured, runner: &str, bytes: &[u8]) -> Report {
+pub fn jest(captured: &Capture, runner: &str, bytes: &[u8]) -> Report {
     let Ok(jest) = serde_json::from_slice::<Jest>(bytes) else { return unread(captured, runner) };
     let mut stream = Stream { opened: true, finished: true, ..Stream::default() };
     let is_vitest = jest.num_runtime_error_test_suites.is_none();
@@ -166,7 +166,7 @@ fn message(trace: &str) -> String {
 }
 
 /// Reads a report of mocha.
-pub fn mocha(captured: &Captured, runner: &str, bytes: &[u8]) -> Report {
+pub fn mocha(captured: &Capture, runner: &str, bytes: &[u8]) -> Report {
     let Ok(mocha) = serde_json::from_slice::<Mocha>(bytes) else {
         let mut report = unread(captured, runner);
         super::super::mocha::add_end(&mut report, captured);
@@ -209,7 +209,7 @@ impl MochaTest {
     }
 }
 
-fn unread(captured: &Captured, runner: &str) -> Report {
+fn unread(captured: &Capture, runner: &str) -> Report {
     super::report(captured, runner, &Stream::default())
 }
 
@@ -242,9 +242,9 @@ mod tests {
         }
     }
 
-    type Parse = fn(&Captured, &str, &[u8]) -> Report;
+    type Parse = fn(&Capture, &str, &[u8]) -> Report;
 
-    fn read(captured: &Captured, parse: Parse) -> Report {
+    fn read(captured: &Capture, parse: Parse) -> Report {
         let mut report = parse(captured, "x", captured.file("report.json").unwrap_or_default());
         report.conclude();
         report
@@ -253,7 +253,7 @@ mod tests {
     #[track_caller]
     fn check(
         runner: &'static str,
-        parse: fn(&Captured) -> Report,
+        parse: fn(&Capture) -> Report,
         alone: &'static [(&'static str, Outcome)],
     ) {
         Check::new(runner, parse).ids(name).reads("report.json").alone(alone).skips(SKIPS).run();

@@ -30,11 +30,11 @@ fn load_errors_have_a_reason() {
 
 fn read(lines: &str) -> Report {
     let reports = vec![("stream.jsonl".to_owned(), lines.as_bytes().to_vec())];
-    parse(&Captured {
+    parse(&Capture {
         exit: crate::report::Exit::Code(0),
         reports,
         root: "/p".to_owned(),
-        ..Captured::default()
+        ..Capture::default()
     })
 }
 

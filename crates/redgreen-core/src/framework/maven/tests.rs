@@ -42,7 +42,7 @@ fn a_failed_build_step_has_a_reason() {
         let step =
             StepEnd { name: BUILD.to_owned(), exit: Exit::Code(1), stdout, stderr: Vec::new() };
         let captured =
-            Captured { steps: vec![step], root: "/project".to_owned(), ..Captured::default() };
+            Capture { steps: vec![step], root: "/project".to_owned(), ..Capture::default() };
         let report = parse(&captured);
         assert_eq!(report.outcome, expected, "{situation}: {report:#?}");
     }
@@ -106,7 +106,7 @@ fn prefers_the_wrapper_and_selects_by_class_and_method() {
     );
 }
 
-fn with_pom(pom: &str, selection: &Selection) -> Result<Invocation, Unable> {
+fn with_pom(pom: &str, selection: &Selection) -> Result<Invocation, CannotRun> {
     let texts = vec![("pom.xml".to_owned(), pom.to_owned())];
     let folder = Folder { texts, ..Folder::default() };
     invoke(
@@ -119,7 +119,7 @@ fn with_pom(pom: &str, selection: &Selection) -> Result<Invocation, Unable> {
 fn listing_and_coverage_depend_on_the_pom() {
     let chooses =
         with_pom("<excludes><exclude>**/SlowTest*</exclude></excludes>", &Selection::List);
-    assert!(matches!(chooses, Err(Unable::Unsupported(_))));
+    assert!(matches!(chooses, Err(CannotRun::Unsupported(_))));
     let covers =
         with_pom("<artifactId>jacoco-maven-plugin</artifactId>", &Selection::Coverage).unwrap();
     assert!(covers.call.words.ends_with(&["test", "jacoco:report"].map(str::to_owned)));

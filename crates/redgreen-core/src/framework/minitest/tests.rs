@@ -21,7 +21,7 @@ fn selected_tests_must_have_a_result() {
 {"event":"finish"}
 "#;
     let reports = vec![(STREAM.to_owned(), stream.to_vec())];
-    let report = parse(&Captured { exit: Exit::Code(0), reports, ..Captured::default() });
+    let report = parse(&Capture { exit: Exit::Code(0), reports, ..Capture::default() });
     assert_eq!(report.outcome, Outcome::Crashed);
 }
 

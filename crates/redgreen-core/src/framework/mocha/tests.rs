@@ -30,12 +30,12 @@ fn missing_es_modules_are_placed_at_their_import() {
     let stderr = "\n Exception during run: Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/p/src/roman.mjs' \
         imported from /p/test/a.spec.mjs\n    at finalizeResolution (node:internal/modules/esm/resolve:265:11)\n\
         \x20   at load (/p/node_modules/mocha/lib/nodejs/esm-utils.js:10:14)\n";
-    let captured = Captured {
+    let captured = Capture {
         exit: Exit::Code(1),
         stderr: stderr.as_bytes().to_vec(),
         reports: vec![("stream.jsonl".to_owned(), Vec::new())],
         root: "/p".to_owned(),
-        ..Captured::default()
+        ..Capture::default()
     };
     let error = &parse(&captured).load_errors[0];
     assert_eq!(
@@ -84,7 +84,7 @@ fn yarn_starts_packages_from_its_archives() {
 #[test]
 fn coverage_needs_its_own_package() {
     let facts = Facts { tools: facts().tools.into_iter().take(1).collect(), ..facts() };
-    let Err(Unable::Missing(missing)) = invoke(&facts, &Selection::Coverage) else {
+    let Err(CannotRun::Missing(missing)) = invoke(&facts, &Selection::Coverage) else {
         panic!("found")
     };
     assert_eq!(missing.next, "npm install -D c8");

@@ -10,10 +10,10 @@ use crate::report::LoadErrorKind;
 const FINISH: &str = r#"{"event":"finish","exitstatus":0}"#;
 
 fn read(stream: &[u8], exit: Exit) -> Report {
-    parse(&Captured {
+    parse(&Capture {
         exit,
         reports: vec![(python::STREAM.to_owned(), stream.to_vec())],
-        ..Captured::default()
+        ..Capture::default()
     })
 }
 
@@ -166,7 +166,7 @@ fn prefers_the_project_interpreter() {
     invokes(&["python"], &[], &Selection::List, &format!("/bin/python {rest} --collect-only -q"));
     let missing = invoke(&Facts::default(), all).unwrap_err();
     assert!(
-        matches!(missing, Unable::Missing(missing) if missing.what == "no python found to run pytest")
+        matches!(missing, CannotRun::Missing(missing) if missing.what == "no python found to run pytest")
     );
 }
 

@@ -95,5 +95,5 @@ fn uses_bundler_if_the_project_does() {
     assert!(
         measured.call.env.contains(&("RUBYOPT".to_owned(), "-r/s/redgreen_coverage.rb".to_owned()))
     );
-    assert!(matches!(invoke(&Facts::default(), &Selection::All), Err(Unable::Missing(_))));
+    assert!(matches!(invoke(&Facts::default(), &Selection::All), Err(CannotRun::Missing(_))));
 }

@@ -63,7 +63,7 @@ fn builds_the_invocation_of_every_selection() {
 
 #[test]
 fn explains_how_to_install_vitest() {
-    let Err(Unable::Missing(missing)) = invoke(&Facts::default(), &Selection::All) else {
+    let Err(CannotRun::Missing(missing)) = invoke(&Facts::default(), &Selection::All) else {
         panic!("found")
     };
     assert_eq!(missing.next, "npm install -D vitest");
@@ -73,10 +73,10 @@ fn explains_how_to_install_vitest() {
 fn lists_tests_with_their_file() {
     let line =
         r#"{"event":"collected","file":"/project/test/a.test.js","ids":[{"id":"s > a","line":1}]}"#;
-    let captured = Captured {
+    let captured = Capture {
         reports: vec![("stream.jsonl".to_owned(), format!("{line}\n").into_bytes())],
         root: "/project".to_owned(),
-        ..Captured::default()
+        ..Capture::default()
     };
     assert_eq!(list(&captured), ["test/a.test.js > s > a"]);
 }

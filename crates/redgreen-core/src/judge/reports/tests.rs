@@ -19,7 +19,7 @@ mod stopped;
 
 use super::hidden::hidden_by;
 use super::*;
-use crate::framework::captured::Captured;
+use crate::framework::captured::Capture;
 use crate::framework::command::Command;
 use crate::report::Stage;
 use crate::verdict::VOCABULARY;
@@ -400,7 +400,7 @@ fn the_deciding_line_shows_what_was_compared() {
 fn an_exit_code_alone_rules_as_far_as_it_can_and_says_so() {
     let command = Command::new("make test", None, None).unwrap();
     let ended =
-        |code: i32| command.parse(&Captured { exit: Exit::Code(code), ..Captured::default() });
+        |code: i32| command.parse(&Capture { exit: Exit::Code(code), ..Capture::default() });
     let id = ["exit code only: make test".to_owned()];
     for (phase, changed, before, after, targets, expected) in [
         (Red, NEW_PY, 0, 2, &[][..], "accepted red.error"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Outcome, Proof, told};
-use crate::proof::{Class, HunkProof, Killed, Standing, TestProof, place};
+use crate::proof::{Class, HunkProof, MutantResult, PlaceStatus, TestProof, place};
 use crate::syntax::of_words;
 use crate::verdict::{Code, Reason};
 
@@ -75,7 +75,7 @@ pub(super) fn findings(proof: &Proof) -> Vec<Finding> {
         .collect();
     let held = proof.tests.iter().filter(|test| is_held(proof, test) && !is_about(test));
     all.extend(held.map(|test| of_test(level, test)));
-    let unnoticed = proof.code.iter().filter(|hunk| hunk.standing == Standing::NoTest);
+    let unnoticed = proof.code.iter().filter(|hunk| hunk.standing == PlaceStatus::NoTest);
     let is_known = |hunk: &HunkProof| {
         let is_it = |reason: &Reason| {
             reason.file.as_ref() == Some(&hunk.file) && reason.line == Some(hunk.first)
@@ -169,8 +169,9 @@ fn of_reason(proof: &Proof, level: Level, reason: &Reason) -> Finding {
 /// The first place with a surviving mutant.
 fn survivor(proof: &Proof) -> Option<Place> {
     let mutants = proof.evidence.mutants.iter();
-    let at =
-        mutants.filter(|mutant| mutant.killed == Killed::ByNone).find_map(|mutant| mutant.hunk)?;
+    let at = mutants
+        .filter(|mutant| mutant.killed == MutantResult::ByNone)
+        .find_map(|mutant| mutant.hunk)?;
     let hunk = proof.code.get(at)?;
     Place::new(&hunk.file, Some(hunk.first), Some(hunk.last))
 }

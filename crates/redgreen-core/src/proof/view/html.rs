@@ -5,8 +5,8 @@ use super::{
     place_of, place_of_hunk, range, seconds, sentence, step, told, word,
 };
 use crate::page::{self, escaped};
-use crate::proof::{Class, Standing, TestProof};
-use crate::verdict::{Made, Reason};
+use crate::proof::{Class, PlaceStatus, TestProof};
+use crate::verdict::{ExperimentRecord, Reason};
 
 /// The maximum number of rows in a table and lines in a list.
 const ROWS_MAX: usize = 2000;
@@ -78,7 +78,7 @@ fn tiles(proof: &Proof) -> String {
         0 => "—".to_owned(),
         ms => seconds(ms),
     };
-    let tested = proof.code.iter().filter(|hunk| hunk.standing == Standing::Tested).count();
+    let tested = proof.code.iter().filter(|hunk| hunk.standing == PlaceStatus::Tested).count();
     let rows = [
         (proof.tests.len().to_string(), "new or changed tests".to_owned()),
         (proof.code.len().to_string(), "changed places".to_owned()),
@@ -134,7 +134,7 @@ fn of_class(class: Class, tests: &[&TestProof]) -> String {
     folded(style, class.as_str(), tests.len(), &["test", "why"], &rows)
 }
 
-fn of_standing(standing: Standing, hunks: &[&HunkProof]) -> String {
+fn of_standing(standing: PlaceStatus, hunks: &[&HunkProof]) -> String {
     let row = |hunk: &&HunkProof| {
         let tests: Vec<String> = hunk
             .tests
@@ -149,9 +149,9 @@ fn of_standing(standing: Standing, hunks: &[&HunkProof]) -> String {
         )
     };
     let style = match standing {
-        Standing::Tested => "accepted",
-        Standing::NoTest => "refused",
-        Standing::NotTried | Standing::Exempt => "undecided",
+        PlaceStatus::Tested => "accepted",
+        PlaceStatus::NoTest => "refused",
+        PlaceStatus::NotTried | PlaceStatus::Exempt => "undecided",
     };
     let rows: Vec<String> = hunks.iter().take(ROWS_MAX).map(row).collect();
     folded(style, standing.as_str(), hunks.len(), &["place", "killed by"], &rows)
@@ -186,8 +186,9 @@ fn tried(proof: &Proof) -> String {
     let pairs = proof.evidence.commits.iter().flat_map(|pair| &pair.steps);
     let steps =
         proof.evidence.steps.iter().chain(pairs).filter(|step| !step.experiments.is_empty());
-    let told = steps
-        .map(|step| format!("{} {}\n{}", step.phase, step.what, Made::list(&step.experiments)));
+    let told = steps.map(|step| {
+        format!("{} {}\n{}", step.phase, step.what, ExperimentRecord::list(&step.experiments))
+    });
     let told: String =
         told.collect::<Vec<_>>().join("\n\n").chars().take(TRIED_CHARS_MAX).collect();
     if told.is_empty() {

@@ -3,7 +3,7 @@
 use super::finding::{holds_untested, is_held};
 use super::{HunkProof, Outcome, Proof, killed, name, place_of_hunk, sentence, time, told, word};
 use crate::format::junit::escaped;
-use crate::proof::{Class, Standing, TestProof};
+use crate::proof::{Class, PlaceStatus, TestProof};
 
 /// Cases of one suite.
 const CASES_MAX: usize = 10_000;
@@ -136,16 +136,16 @@ fn of_hunk(proof: &Proof, hunk: &HunkProof) -> Case {
         output.push_str(&format!(", by {}", tests.join(", ")));
     }
     let end = match hunk.standing {
-        Standing::Tested => End::Passed,
-        Standing::NoTest if holds_untested(proof) => End::Failure {
+        PlaceStatus::Tested => End::Passed,
+        PlaceStatus::NoTest if holds_untested(proof) => End::Failure {
             kind: hunk.standing.as_str(),
             message: "no test kills a mutant here".to_owned(),
         },
-        Standing::NoTest => {
+        PlaceStatus::NoTest => {
             End::Skipped("no test kills a mutant here; the policy does not require it".to_owned())
         }
-        Standing::NotTried => End::Skipped("no mutant could be tried here".to_owned()),
-        Standing::Exempt => End::Skipped("exempt by the policy".to_owned()),
+        PlaceStatus::NotTried => End::Skipped("no mutant could be tried here".to_owned()),
+        PlaceStatus::Exempt => End::Skipped("exempt by the policy".to_owned()),
     };
     Case {
         class: name(&hunk.file),

@@ -125,7 +125,7 @@ fn hunk(hunk: &HunkProof) -> String {
     row(&[standing, code(&cell_text(&place_of_hunk(hunk))), tests.join("<br>")])
 }
 
-fn exempted(one: &crate::proof::Exempted) -> String {
+fn exempted(one: &crate::proof::Exception) -> String {
     format!("{}: {}", code(&cell_text(&one.what)), code(&cell_text(&one.reason)))
 }
 

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::*;
 use crate::format::junit::parse;
 use crate::phase::JudgedPhase;
-use crate::proof::mutants::{Hunk, Killed, Mutant};
-use crate::proof::{Evidence, Exempted, Policy, TestSeen, Without, conclude};
+use crate::proof::mutants::{Hunk, Mutant, MutantResult};
+use crate::proof::{BaseResult, Evidence, Exception, Policy, TestEvidence, conclude};
 use crate::verdict::{Code, VOCABULARY};
 
 /// What somebody may call a test, a file or a message to get more out of it.
@@ -27,8 +27,8 @@ const HOSTILE: &[&str] = &[
     "</code></td></tr></table></details>\n\n# out",
 ];
 
-fn seen(id: &str, file: &str, without: Without) -> TestSeen {
-    TestSeen {
+fn seen(id: &str, file: &str, without: BaseResult) -> TestEvidence {
+    TestEvidence {
         id: id.to_owned(),
         file: Some(file.to_owned()),
         line: Some(3),
@@ -39,15 +39,15 @@ fn seen(id: &str, file: &str, without: Without) -> TestSeen {
     }
 }
 
-fn fails(message: &str) -> Without {
-    Without::Fails { code: Code::RedAssertion, message: message.to_owned() }
+fn fails(message: &str) -> BaseResult {
+    BaseResult::Fails { code: Code::RedAssertion, message: message.to_owned() }
 }
 
 fn hunk(file: &str) -> Hunk {
     serde_json::from_value(serde_json::json!({"file": file, "first": 2, "last": 4})).unwrap()
 }
 
-fn mutant(hunk: Option<usize>, killed: Killed, asked: &[&str]) -> Mutant {
+fn mutant(hunk: Option<usize>, killed: MutantResult, asked: &[&str]) -> Mutant {
     Mutant {
         is_reverted: false,
         hunk,
@@ -58,7 +58,7 @@ fn mutant(hunk: Option<usize>, killed: Killed, asked: &[&str]) -> Mutant {
 }
 
 fn proven() -> Proof {
-    let judged = Judged {
+    let judged = StepVerdict {
         phase: JudgedPhase::Red,
         what: "the tests on the code of the base".to_owned(),
         decision: Decision::Accepted,
@@ -74,11 +74,11 @@ fn proven() -> Proof {
         tests: vec![seen("test_adds", "tests/test_calc.py", fails("assert 0 == 3"))],
         hunks: vec![hunk("calc.py"), hunk("other.py")],
         mutants: vec![
-            mutant(Some(0), Killed::By(vec!["test_adds".to_owned()]), &[]),
-            mutant(Some(1), Killed::ByNone, &[]),
+            mutant(Some(0), MutantResult::By(vec!["test_adds".to_owned()]), &[]),
+            mutant(Some(1), MutantResult::ByNone, &[]),
         ],
         commits: vec![pair],
-        exempted: vec![Exempted {
+        exempted: vec![Exception {
             what: "conftest.py changed".to_owned(),
             reason: "vendored".to_owned(),
         }],
@@ -92,19 +92,19 @@ fn proven() -> Proof {
 }
 
 fn refuted() -> Proof {
-    let idle = TestSeen {
+    let idle = TestEvidence {
         is_skipped: true,
         passes: false,
-        ..seen("test_later", "tests/test_calc.py", Without::Passes)
+        ..seen("test_later", "tests/test_calc.py", BaseResult::Passes)
     };
     conclude(Evidence {
         base: "a".repeat(40),
         head: "b".repeat(40),
-        tests: vec![idle, seen("test_adds", "tests/test_calc.py", Without::Passes)],
+        tests: vec![idle, seen("test_adds", "tests/test_calc.py", BaseResult::Passes)],
         hunks: vec![hunk("calc.py")],
         mutants: vec![
-            mutant(Some(0), Killed::ByNone, &[]),
-            mutant(None, Killed::ByNone, &["test_adds"]),
+            mutant(Some(0), MutantResult::ByNone, &[]),
+            mutant(None, MutantResult::ByNone, &["test_adds"]),
         ],
         policy: Policy { every_place: true, ..Policy::default() },
         ..Evidence::default()
@@ -126,14 +126,14 @@ fn hostile(name: &str) -> Proof {
     let mut proof = conclude(Evidence {
         base: name.to_owned(),
         head: name.to_owned(),
-        tests: vec![seen(name, name, fails(&message)), seen("test_a", name, Without::Passes)],
+        tests: vec![seen(name, name, fails(&message)), seen("test_a", name, BaseResult::Passes)],
         hunks: vec![hunk(name)],
         mutants: vec![
-            mutant(Some(0), Killed::ByNone, &[]),
-            mutant(None, Killed::ByNone, &["test_a"]),
+            mutant(Some(0), MutantResult::ByNone, &[]),
+            mutant(None, MutantResult::ByNone, &["test_a"]),
         ],
         removed: vec![name.to_owned()],
-        exempted: vec![Exempted { what: message.clone(), reason: name.to_owned() }],
+        exempted: vec![Exception { what: message.clone(), reason: name.to_owned() }],
         not_verified: vec![message.clone()],
         ran: name.to_owned(),
         fence: name.to_owned(),
@@ -158,11 +158,13 @@ fn make_many() -> Proof {
     let asked: Vec<String> = (0..number).map(id).collect();
     let asked: Vec<&str> = asked.iter().map(String::as_str).collect();
     conclude(Evidence {
-        tests: (0..number).map(|at| seen(&id(at), "tests/test_many.py", Without::Passes)).collect(),
+        tests: (0..number)
+            .map(|at| seen(&id(at), "tests/test_many.py", BaseResult::Passes))
+            .collect(),
         hunks: (0..200).map(|at| hunk(&format!("src/file_{at}.py"))).collect(),
         mutants: (0..200)
-            .map(|at| mutant(Some(at), Killed::ByNone, &[]))
-            .chain([mutant(None, Killed::ByNone, &asked)])
+            .map(|at| mutant(Some(at), MutantResult::ByNone, &[]))
+            .chain([mutant(None, MutantResult::ByNone, &asked)])
             .collect(),
         not_verified: (0..number).map(|at| format!("file_{at}: generated")).collect(),
         ..Evidence::default()

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::names::RunId;
-use crate::session::Ruled;
+use crate::session::VerdictSummary;
 use crate::verdict::Decision;
 
 const RED: JudgedPhase = JudgedPhase::Red;
@@ -27,7 +27,7 @@ fn accept(session: &mut Session, log: &mut Vec<Entry>, phase: JudgedPhase) {
     let tree = Oid::named(&format!("t{}", log.len() - 1));
     log.push(Entry { subject: accepted(phase), tree: tree.clone() });
     let decision = Decision::Accepted;
-    session.apply(Ruled { phase, decision, codes: Vec::new(), tree }, &[], 0);
+    session.apply(VerdictSummary { phase, decision, codes: Vec::new(), tree }, &[], 0);
 }
 
 fn why(session: &Session, log: &[Entry]) -> Option<String> {

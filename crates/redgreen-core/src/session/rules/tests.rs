@@ -14,7 +14,7 @@ fn held(
     stage: &Stage,
     path: &str,
     old: Option<&str>,
-    new: New<'_>,
+    new: NextPhase<'_>,
     has_files: bool,
 ) -> Vec<&'static str> {
     let frameworks = [&pytest::FRAMEWORK, &cargo::FRAMEWORK];
@@ -29,27 +29,27 @@ fn green_freezes_tests_and_configuration() {
     let tests = ["green.tests_changed"];
     let config = ["green.config_changed"];
     for (path, old, new, expected) in [
-        ("test_calc.py", Some(TEST), New::Text(&weaker), &tests[..]),
-        ("test_calc.py", Some(TEST), New::Gone, &tests),
-        ("test_calc.py", Some(TEST), New::Unknown, &tests),
-        ("test_calc.py", Some(TEST), New::Text(TEST), &[]),
-        ("test_calc.py", Some(TEST), New::Text(&more), &[]),
-        ("test_new.py", None, New::Text(TEST), &[]),
-        ("calc.py", Some(""), New::Text("def add(a, b):\n    return a + b\n"), &[]),
-        ("calc.py", Some("x"), New::Gone, &[]),
-        ("pytest.ini", Some("[pytest]\n"), New::Text("[pytest]\naddopts = -k no\n"), &config),
-        ("pytest.ini", None, New::Text("[pytest]\n"), &config),
+        ("test_calc.py", Some(TEST), NextPhase::Text(&weaker), &tests[..]),
+        ("test_calc.py", Some(TEST), NextPhase::Gone, &tests),
+        ("test_calc.py", Some(TEST), NextPhase::Unknown, &tests),
+        ("test_calc.py", Some(TEST), NextPhase::Text(TEST), &[]),
+        ("test_calc.py", Some(TEST), NextPhase::Text(&more), &[]),
+        ("test_new.py", None, NextPhase::Text(TEST), &[]),
+        ("calc.py", Some(""), NextPhase::Text("def add(a, b):\n    return a + b\n"), &[]),
+        ("calc.py", Some("x"), NextPhase::Gone, &[]),
+        ("pytest.ini", Some("[pytest]\n"), NextPhase::Text("[pytest]\naddopts = -k no\n"), &config),
+        ("pytest.ini", None, NextPhase::Text("[pytest]\n"), &config),
         (
             "pyproject.toml",
             Some(""),
-            New::Text("[tool.pytest.ini_options]\naddopts = \"-k no\"\n"),
+            NextPhase::Text("[tool.pytest.ini_options]\naddopts = \"-k no\"\n"),
             &config,
         ),
-        ("pyproject.toml", Some(""), New::Text("[project]\nname = \"a\"\n"), &[]),
-        ("redgreen.toml", Some(""), New::Text("[test]\n"), &config),
-        ("conftest.py", None, New::Text("import calc\ncalc.add = 3\n"), &config),
-        ("README.md", Some("a"), New::Text("b"), &[]),
-        ("test-list.md", Some("- [ ] a"), New::Text("- [x] a"), &[]),
+        ("pyproject.toml", Some(""), NextPhase::Text("[project]\nname = \"a\"\n"), &[]),
+        ("redgreen.toml", Some(""), NextPhase::Text("[test]\n"), &config),
+        ("conftest.py", None, NextPhase::Text("import calc\ncalc.add = 3\n"), &config),
+        ("README.md", Some("a"), NextPhase::Text("b"), &[]),
+        ("test-list.md", Some("- [ ] a"), NextPhase::Text("- [x] a"), &[]),
     ] {
         assert_eq!(held(&owed(), path, old, new, true), expected, "{path} {new:?}");
     }
@@ -69,7 +69,8 @@ fn a_new_file_that_runners_load_affects_the_files_of_its_folder() {
         ("src/a.py", None, true, &[]),
     ] {
         assert_eq!(affected_folder(path), folder, "{path}");
-        let found = held(&owed(), path, None, New::Text("import os\nos.umask(0)\n"), has_files);
+        let found =
+            held(&owed(), path, None, NextPhase::Text("import os\nos.umask(0)\n"), has_files);
         assert_eq!(found, expected, "{path} {has_files}");
     }
 }
@@ -77,12 +78,12 @@ fn a_new_file_that_runners_load_affects_the_files_of_its_folder() {
 #[test]
 fn before_red_only_the_configuration_is_frozen() {
     for (path, old, new, expected) in [
-        ("test_calc.py", Some(TEST), New::Text(""), &[][..]),
-        ("calc.py", Some(""), New::Text("def add(a, b):\n    return a + b\n"), &[]),
+        ("test_calc.py", Some(TEST), NextPhase::Text(""), &[][..]),
+        ("calc.py", Some(""), NextPhase::Text("def add(a, b):\n    return a + b\n"), &[]),
         (
             "pytest.ini",
             Some("[pytest]\n"),
-            New::Text("[pytest]\naddopts = -k no\n"),
+            NextPhase::Text("[pytest]\naddopts = -k no\n"),
             &["refactor.config_changed"],
         ),
     ] {
@@ -96,9 +97,9 @@ fn freezes_tests_next_to_the_code_but_not_the_code() {
     let old = format!("pub fn add(_: u8, _: u8) -> u8 {{ 0 }}\n{tests}");
     let code = old.replace("{ 0 }", "{ 3 }");
     let weaker = old.replace(", 3)", ", 0)");
-    assert!(held(&owed(), "src/lib.rs", Some(&old), New::Text(&code), false).is_empty());
+    assert!(held(&owed(), "src/lib.rs", Some(&old), NextPhase::Text(&code), false).is_empty());
     assert_eq!(
-        held(&owed(), "src/lib.rs", Some(&old), New::Text(&weaker), false),
+        held(&owed(), "src/lib.rs", Some(&old), NextPhase::Text(&weaker), false),
         ["green.tests_changed"]
     );
 }
@@ -106,7 +107,8 @@ fn freezes_tests_next_to_the_code_but_not_the_code() {
 #[test]
 fn an_objection_names_the_test() {
     let weaker = TEST.replace("== 3", "!= 9");
-    let changed = FileChange { path: "test_calc.py", old: Some(TEST), new: New::Text(&weaker) };
+    let changed =
+        FileChange { path: "test_calc.py", old: Some(TEST), new: NextPhase::Text(&weaker) };
     let reasons = objections(&owed(), changed, &[&pytest::FRAMEWORK], false);
     assert_eq!(reasons[0].sentence, "test_calc.py was changed: test_adds changed");
 }
@@ -180,10 +182,10 @@ fn settings_must_keep_calling_redgreen() {
         (".opencode/plugin/redgreen.js", Some(js), format!("{js}process.exit()"), false),
         (".opencode/plugin/redgreen.js", None, js.to_owned(), true),
     ] {
-        let found = held(&Stage::Open, path, old, New::Text(&new), false);
+        let found = held(&Stage::Open, path, old, NextPhase::Text(&new), false);
         assert_eq!(found.is_empty(), free, "{path}: {new}");
     }
-    for new in [New::Gone, New::Unknown] {
+    for new in [NextPhase::Gone, NextPhase::Unknown] {
         assert!(!held(&Stage::Open, claude, Some(&old), new, false).is_empty(), "{new:?}");
     }
 }
@@ -209,7 +211,8 @@ fn changed_files_decide_the_next_phase() {
     ] {
         let kind = if old.is_empty() { Kind::Added } else { Kind::Modified };
         let changed = ChangedPath { path: path.to_owned(), kind, class };
-        let Touched { adds_tests, changes_tests, code } = touched(&changed, Some(old), Some(new));
+        let CandidateParts { adds_tests, changes_tests, code } =
+            touched(&changed, Some(old), Some(new));
         assert_eq!((adds_tests, changes_tests, code), expected, "{path}: {new}");
     }
 }

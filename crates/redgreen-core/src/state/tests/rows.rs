@@ -135,15 +135,16 @@ impl Story {
         let phase = self.state.phase();
         let holds = self.state.expected_tree().to_owned();
         let (word, number) = word.split_once('=').unwrap_or((word, ""));
-        let mut best = Standing { kept: PASSED, reached: 0 };
+        let mut best = TestProgress { kept: PASSED, reached: 0 };
         if let Situation::Working { attempt: Attempt { best: Some(known), .. }, .. } =
             &self.state.situation
         {
             best = known.standing;
         }
         let turn = |turn: Turn, tree: &str| turned(self.role(), turn, tree);
-        let ruled =
-            |code: Code, standing: Option<Standing>| judged(phase, refused(code, standing), None);
+        let ruled = |code: Code, standing: Option<TestProgress>| {
+            judged(phase, refused(code, standing), None)
+        };
         match word {
             "usable" => measured(true),
             "unusable-suite" => measured(false),
@@ -195,8 +196,8 @@ impl Story {
                 };
                 Event::Resumed { policy: Some(Box::new(policy)) }
             }
-            "approve" => Event::Decided { decision: Choice::Approve, manner: Manner::default() },
-            "abort" => Event::Decided { decision: Choice::Abort, manner: Manner::default() },
+            "approve" => Event::Decided { decision: Choice::Approve, manner: RunMode::default() },
+            "abort" => Event::Decided { decision: Choice::Abort, manner: RunMode::default() },
             "back" => {
                 Event::RolledBack { to: Oid::named(&format!("commit{number}")), salvage: None }
             }

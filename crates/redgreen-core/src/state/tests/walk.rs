@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 use super::*;
-use crate::attempts::{Candidate, Comparison, Tested, chosen_by_human};
+use crate::attempts::{Candidate, Comparison, PassCount, chosen_by_human};
 use crate::handoff::{RunFacts, VERSION};
 use crate::policy::{Attempts, Budget};
 use check::{check_edge, check_illegal, check_resumed, check_state};
@@ -35,7 +35,7 @@ struct Edge {
 }
 
 #[derive(Default)]
-struct Walk {
+struct StateGraph {
     places: Vec<Place>,
     known: HashMap<String, usize>,
     /// The next places of each place, without abort.
@@ -202,7 +202,7 @@ fn adopted(phase: Phase, next_phase: Phase, policy: Policy) -> Event {
 
 /// The names of what it reaches, and the number of states.
 fn walk(what: &str, first: &Event) -> (BTreeSet<String>, usize) {
-    let mut walk = Walk::default();
+    let mut walk = StateGraph::default();
     walk.enter(Place { state: State::begin(first).unwrap(), held: None });
     let mut index = 0;
     while let Some(place) = walk.places.get(index).cloned() {
@@ -238,7 +238,7 @@ fn walk(what: &str, first: &Event) -> (BTreeSet<String>, usize) {
     (walk.reached, walk.places.len())
 }
 
-impl Walk {
+impl StateGraph {
     fn enter(&mut self, place: Place) -> usize {
         let key = key(&place);
         if let Some(&index) = self.known.get(&key) {
@@ -292,7 +292,7 @@ impl Walk {
                     .collect()
             }
             Step::Compare { numbers, .. } => {
-                let others = Tested { passed: 1, of: 1 };
+                let others = PassCount { passed: 1, of: 1 };
                 let results =
                     numbers.into_iter().map(|number| Comparison { number, others }).collect();
                 vec![same(Event::Compared { results, took_ms: 0 })]
@@ -365,7 +365,7 @@ impl Walk {
         };
         let waiting = matches!(left.situation, Situation::Waiting { .. });
         for (decision, legal) in [(Choice::Approve, waiting), (Choice::Abort, !ended && !merging)] {
-            let event = Event::Decided { decision, manner: Manner::default() };
+            let event = Event::Decided { decision, manner: RunMode::default() };
             if legal {
                 edges.push(edge(&left, event, None));
             } else {

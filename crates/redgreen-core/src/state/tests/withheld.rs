@@ -3,17 +3,17 @@
 
 use super::*;
 use crate::names::ProjectFile;
-use crate::withheld::Joined;
+use crate::withheld::AddedTests;
 
-fn withheld(name: &str) -> Withheld {
-    Withheld {
+fn withheld(name: &str) -> WithheldTests {
+    WithheldTests {
         file: RunFile::parse(&format!("withheld/{name}.json")).unwrap(),
         paths: vec![ProjectFile::parse("tests/more.rs").unwrap()],
         tests: 3,
     }
 }
 
-fn wrote(turn: Turn, tree: &str, tests: Option<Withheld>) -> Event {
+fn wrote(turn: Turn, tree: &str, tests: Option<WithheldTests>) -> Event {
     let mut event = turned(Role::Test, turn, tree);
     if let Event::Turned { withheld, .. } = &mut event {
         *withheld = tests;
@@ -21,11 +21,11 @@ fn wrote(turn: Turn, tree: &str, tests: Option<Withheld>) -> Event {
     event
 }
 
-fn with_tests(mut event: Event, tests: Option<Withheld>, tree: Option<&str>) -> Event {
+fn with_tests(mut event: Event, tests: Option<WithheldTests>, tree: Option<&str>) -> Event {
     if let Event::Judged { withheld, joined, .. } = &mut event {
         *withheld = tests;
         let paths = vec![ProjectFile::parse("tests/more.rs").unwrap()];
-        *joined = tree.map(|tree| Box::new(Joined { tree: Oid::named(tree), paths, tests: 3 }));
+        *joined = tree.map(|tree| Box::new(AddedTests { tree: Oid::named(tree), paths, tests: 3 }));
     }
     event
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::syntax::INERT_VALUE;
 use crate::syntax::call::Call;
-use crate::syntax::item::{Found, declared};
+use crate::syntax::item::{ItemNodes, declared};
 use crate::syntax::language::{ItemKind, Language};
 use crate::syntax::overlay::apply;
 use crate::syntax::tree::{Node, Tree};
@@ -36,7 +36,7 @@ pub(super) fn emptied(path: &str, existing: &str, kept: &[Range<usize>]) -> Opti
     let tree = Tree::parse(Language::Rust, existing)?;
     let items = declared(&tree, path);
     let mut edits = Vec::new();
-    let is_emptied = |one: &&Found<'_>| {
+    let is_emptied = |one: &&ItemNodes<'_>| {
         one.item.kind == ItemKind::Function && !one.item.in_tests && !kept.contains(&one.item.span)
     };
     for one in items.iter().filter(is_emptied) {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-const WAY: Way = Way { pick: Pick::Last, letters: Letters::Near };
+const WAY: PerturbRules = PerturbRules { pick: Pick::Last, letters: Letters::Near };
 
 /// The source with everything changed that can be.
 #[track_caller]
@@ -270,7 +270,7 @@ fn one_expectation_changes_inside_its_own_letters() {
     const TEST: &str = "def test_a():\n    assert f(1) == \"IV\"\n    assert f(2) == \"III\"\n    assert \"total: 7\" in g()\n";
     let items = items(Language::Python, "test_a.py", TEST);
     let tests: Vec<&Item> = items.iter().collect();
-    let way = Way { pick: Pick::Last, letters: Letters::Own };
+    let way = PerturbRules { pick: Pick::Last, letters: Letters::Own };
     for (back, changed, failing) in [
         (
             0,

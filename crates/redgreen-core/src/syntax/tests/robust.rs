@@ -30,7 +30,7 @@ fn ask(path: &str, source: &str, other: &str) {
     let language = Language::of_path(path);
     for item in items(language, path, source) {
         assert!(source.get(item.span.clone()).is_some(), "{path}");
-        let way = Way { pick: Pick::Last, letters: Letters::Own };
+        let way = PerturbRules { pick: Pick::Last, letters: Letters::Own };
         impossible(language, path, source, &[&item], Extent::Everything, way);
     }
     test_block_frozen(language, path, other, source);

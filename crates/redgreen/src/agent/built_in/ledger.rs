@@ -5,7 +5,7 @@ use std::sync::Arc;
 use redgreen_core::agent::Cost;
 use redgreen_core::model::Usage;
 use redgreen_core::model::price::Prices;
-use redgreen_core::policy::{Spent, dollars};
+use redgreen_core::policy::{RunCost, dollars};
 
 #[derive(Clone, Debug)]
 pub(super) struct Ledger {
@@ -67,11 +67,11 @@ impl Ledger {
     }
 
     /// For comparison with a budget. Unknown costs cannot be compared.
-    pub(super) fn spent(&self) -> Spent {
-        Spent {
+    pub(super) fn spent(&self) -> RunCost {
+        RunCost {
             tokens: self.usage.total(),
             microdollars: self.microdollars.unwrap_or(0),
-            ..Spent::default()
+            ..RunCost::default()
         }
     }
 

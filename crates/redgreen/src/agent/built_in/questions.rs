@@ -2,13 +2,13 @@
 //! differently, and writes the files. They are judged as after any other turn.
 
 use anyhow::Result;
-use redgreen_core::agent::{Said, Turn};
+use redgreen_core::agent::{AgentActivity, Turn};
 use redgreen_core::model::{Block, Message, ModelErrorKind, Request, Stop};
-use redgreen_core::question::{self, Decided, Move, Question, Scene};
+use redgreen_core::question::{self, Move, Question, Scene, TurnResult};
 
-use super::talk::{Talk, failed, text_of};
+use super::conversation::{Conversation, failed, text_of};
 
-impl Talk<'_, '_> {
+impl Conversation<'_, '_> {
     /// Asks until the turn is decided or the limit is reached. `framework` is that of the project's
     /// tests.
     pub(super) fn questions(&mut self, framework: &str, files: &[String]) -> Result<Turn> {
@@ -66,10 +66,13 @@ impl Talk<'_, '_> {
         Ok(Turn::Done { answer: String::new() })
     }
 
-    fn decided(&mut self, decided: Decided) -> Turn {
+    fn decided(&mut self, decided: TurnResult) -> Turn {
         decided.remarks.iter().for_each(|remark| self.transcript.note(remark));
         for file in &decided.files {
-            (self.orders.live)(&Said::Tool { name: "Write".to_owned(), what: file.path.clone() });
+            (self.orders.live)(&AgentActivity::Tool {
+                name: "Write".to_owned(),
+                what: file.path.clone(),
+            });
             let wrote = self.bench.write(&file.path, &file.content);
             self.transcript.tool("Write", &file.path, &wrote);
         }

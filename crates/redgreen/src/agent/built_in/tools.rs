@@ -87,7 +87,7 @@ impl Workbench<'_> {
         notes
     }
 
-    fn read(&self, read: &tool::Read) -> Answer {
+    fn read(&self, read: &tool::ReadArgs) -> Answer {
         let path = self.place.find(&read.file_path)?;
         if path.is_dir() {
             return Err(format!("{} is a folder; Glob lists its files", read.file_path));

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use redgreen_core::model::provider::host_of;
 
 use super::ORDERS;
-use crate::agent::Orders;
+use crate::agent::TurnInput;
 use crate::agent::network::NetworkRules;
 use crate::agent::visible::{Places, Visible, matches};
 use crate::config::{self, Environment, agents};
@@ -103,7 +103,7 @@ const CACHES: &[(&str, &str)] = &[
 
 /// Who uses an environment or a sandbox.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Whose<'a> {
+pub(super) enum User<'a> {
     /// The agent's own program.
     Program(&'a agents::Row),
     /// A command of the agent, which does not need its credentials.
@@ -156,8 +156,8 @@ impl AgentSandbox {
     pub(super) fn fence(
         &self,
         sandbox: &Sandbox,
-        whose: Whose<'_>,
-        orders: &Orders<'_>,
+        whose: User<'_>,
+        orders: &TurnInput<'_>,
     ) -> Result<Fence> {
         let mut fence = self.visible.fence(sandbox, &Places::of(orders))?;
         let mut writable = vec![orders.worktree.to_owned(), scratch(orders)];
@@ -171,7 +171,7 @@ impl AgentSandbox {
         writable.push(self.workshop.join(CACHE));
         let mut shown = std::mem::take(&mut fence.shown);
         let mut files = Vec::new();
-        if let Whose::Program(row) = whose {
+        if let User::Program(row) = whose {
             writable.extend(row.folders.iter().filter_map(|folder| self.own(row, folder)));
             files.extend(row.files.iter().filter_map(|file| self.own(row, file)));
             if let Some(own) = &row.home {
@@ -195,8 +195,8 @@ impl AgentSandbox {
     pub(super) fn prepare(
         &self,
         program: Program,
-        whose: Whose<'_>,
-        orders: &Orders<'_>,
+        whose: User<'_>,
+        orders: &TurnInput<'_>,
         sandbox: &Sandbox,
         is_fenced: bool,
     ) -> Result<Program> {
@@ -208,14 +208,14 @@ impl AgentSandbox {
     /// The variables it inherits and those we set. The last value of a name wins.
     pub(super) fn environment(
         &self,
-        whose: Whose<'_>,
-        orders: &Orders<'_>,
+        whose: User<'_>,
+        orders: &TurnInput<'_>,
         sandbox: &Sandbox,
         is_fenced: bool,
     ) -> Result<Vec<(OsString, OsString)>> {
         let own = match whose {
-            Whose::Program(row) => row.env.as_slice(),
-            Whose::Terminal => &[],
+            User::Program(row) => row.env.as_slice(),
+            User::Terminal => &[],
         };
         let mut env = config::variables(|name| passes(own, name));
         let mut set = |name: &str, value: OsString| env.push((name.into(), value));
@@ -231,7 +231,7 @@ impl AgentSandbox {
         for (variable, folder) in self.caches() {
             set(variable, folder.into());
         }
-        if let Whose::Program(row) = whose {
+        if let User::Program(row) = whose {
             if let Some(own) = &row.home {
                 let folder = own_home(orders, own);
                 self.copy_settings(&folder, own)?;
@@ -325,12 +325,12 @@ pub(super) fn uuid() -> Result<String> {
 }
 
 /// A temporary folder for the turn where `/tmp` is shared.
-fn scratch(orders: &Orders<'_>) -> PathBuf {
+fn scratch(orders: &TurnInput<'_>) -> PathBuf {
     orders.desk.join("tmp")
 }
 
 /// The program's own settings for all turns of the run.
-fn own_home(orders: &Orders<'_>, own: &agents::Home) -> PathBuf {
+fn own_home(orders: &TurnInput<'_>, own: &agents::Home) -> PathBuf {
     // A project chooses the folder name of its own agents, so make it a single path component.
     orders.desk.parent().unwrap_or(orders.desk).join(format!("home{}", own.from.replace('/', "-")))
 }

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use redgreen_core::acp::{Client, Offers, Plan};
+use redgreen_core::acp::{Client, ClientServices, Plan};
 use redgreen_core::agent::Strategy;
 use redgreen_core::egress::{AllowList, Entry};
 use serde::Serialize;
 
 use crate::agent::network::NetworkRules;
-use crate::config::agents::{Row, Speaks};
+use crate::config::agents::{Protocol, Row};
 use crate::config::{self, Environment};
 use crate::failure::Failure;
-use crate::process::{Answer, Attention, Heard, Interrupted, Limits, Program, Stop};
+use crate::process::{Answer, Attention, Interrupted, Limits, ProcessEvent, Program, Stop};
 
 /// The time limit for the version. A first start may unpack the program.
 const HANDSHAKE: Limits = Limits { wall: Duration::from_secs(30), output_bytes_max: 64 << 10 };
@@ -80,8 +80,8 @@ pub fn look(name: &str, row: &Row, environment: &Environment, stop: &Stop) -> Re
         name: name.to_owned(),
         title: if row.title.is_empty() { name.to_owned() } else { row.title.clone() },
         speaks: match row.speaks {
-            Speaks::Acp => "acp",
-            Speaks::Prints(_) => "cli",
+            Protocol::Acp => "acp",
+            Protocol::Prints(_) => "cli",
         },
         login: login(row, environment),
         hosts: hosts(row, environment),
@@ -166,10 +166,10 @@ fn shown(home: Option<&Path>, path: &Path) -> String {
 /// The version as reported by the program.
 fn handshake(program: PathBuf, row: &Row, stop: &Stop) -> Result<Option<String>> {
     match (row.speaks, &row.command) {
-        (Speaks::Acp, config::agents::Command::Words(words)) => {
+        (Protocol::Acp, config::agents::Command::Words(words)) => {
             initialize(Program::new(program).args(words.iter().skip(1)), stop)
         }
-        (Speaks::Acp | Speaks::Prints(_), _) => version(program, stop),
+        (Protocol::Acp | Protocol::Prints(_), _) => version(program, stop),
     }
 }
 
@@ -195,16 +195,17 @@ pub(super) fn greeting(client: &Client) -> Option<String> {
 
 fn initialize(program: Program, stop: &Stop) -> Result<Option<String>> {
     let (folder, prompt, strategy, mode) = ("/".to_owned(), None, Strategy::New, None);
-    let mut client = Client::new(Plan { folder, prompt, strategy, mode, offers: Offers::Nothing });
+    let mut client =
+        Client::new(Plan { folder, prompt, strategy, mode, offers: ClientServices::Nothing });
     let program = program.stdin(client.begin());
     let mut greeted = false;
-    let mut listener = |heard: Heard<'_>| match heard {
-        Heard::Line { text, .. } => {
+    let mut listener = |heard: ProcessEvent<'_>| match heard {
+        ProcessEvent::Line { text, .. } => {
             let next = client.heard(&String::from_utf8_lossy(text));
             greeted |= next.over;
             if next.over { Answer::Done } else { Answer::Nothing }
         }
-        Heard::Silence | Heard::Unwanted => Answer::Nothing,
+        ProcessEvent::Silence | ProcessEvent::Unwanted => Answer::Nothing,
     };
     let output = program.attended(HANDSHAKE, stop, Attention::Speaking(&mut listener))?;
     anyhow::ensure!(greeted, "it does not answer `initialize` ({})", output.exit);

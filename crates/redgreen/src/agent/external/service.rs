@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use anyhow::Result;
-use redgreen_core::acp::service::{Command, Refusal, Served, ServiceRequest, Wish};
+use redgreen_core::acp::service::{Command, Refusal, ServiceCall, ServiceRequest, ServiceResult};
 use redgreen_core::report::Exit;
 
 use crate::agent::place::{NoText, Place};
@@ -68,7 +68,7 @@ impl Service {
 
     /// Handles a request. Returns the answer, or nothing yet.
     pub(super) fn serve(&mut self, asked: ServiceRequest) -> String {
-        if let Wish::Wait { terminal } = &asked.wish
+        if let ServiceCall::Wait { terminal } = &asked.wish
             && self.terminals.contains_key(terminal)
         {
             let terminal = terminal.clone();
@@ -90,7 +90,7 @@ impl Service {
                 None => Some(Exit::Signal(libc::SIGKILL)),
             };
             if let Some(exit) = exit {
-                send.push_str(&asked.answer(&Ok(Served::Ended(exit))));
+                send.push_str(&asked.answer(&Ok(ServiceResult::Ended(exit))));
             }
             exit.is_none()
         });
@@ -105,33 +105,39 @@ impl Service {
         self.terminals.clear();
     }
 
-    fn perform(&mut self, wish: &Wish) -> Result<Served, Refusal> {
+    fn perform(&mut self, wish: &ServiceCall) -> Result<ServiceResult, Refusal> {
         match wish {
-            Wish::Read { path, line, limit } => {
+            ServiceCall::Read { path, line, limit } => {
                 let text = self.place.text(path).map_err(|why| match why {
                     NoText::Missing(why) => Refusal::Missing(why),
                     NoText::Refused(why) => Refusal::Forbidden(why),
                 })?;
-                Ok(Served::Text(lines(text, *line, *limit)))
+                Ok(ServiceResult::Text(lines(text, *line, *limit)))
             }
-            Wish::Write { path, content } => {
-                self.place.write(path, content).map(|()| Served::Done).map_err(Refusal::Forbidden)
-            }
-            Wish::Start(command) => self.open(command).map(Served::Terminal),
-            Wish::Output { terminal } => {
+            ServiceCall::Write { path, content } => self
+                .place
+                .write(path, content)
+                .map(|()| ServiceResult::Done)
+                .map_err(Refusal::Forbidden),
+            ServiceCall::Start(command) => self.open(command).map(ServiceResult::Terminal),
+            ServiceCall::Output { terminal } => {
                 let screen = self.terminal(terminal)?.screen();
-                Ok(Served::Output { text: screen.text(), cut: screen.cut, exit: screen.exit })
+                Ok(ServiceResult::Output {
+                    text: screen.text(),
+                    cut: screen.cut,
+                    exit: screen.exit,
+                })
             }
-            Wish::Wait { terminal } => self.terminal(terminal).map(|_| Served::Done),
-            Wish::Kill { terminal } => {
+            ServiceCall::Wait { terminal } => self.terminal(terminal).map(|_| ServiceResult::Done),
+            ServiceCall::Kill { terminal } => {
                 self.terminal(terminal)?.stop.request();
-                Ok(Served::Done)
+                Ok(ServiceResult::Done)
             }
-            Wish::Release { terminal } => match self.terminals.remove(terminal) {
-                Some(_) => Ok(Served::Done),
+            ServiceCall::Release { terminal } => match self.terminals.remove(terminal) {
+                Some(_) => Ok(ServiceResult::Done),
                 None => Err(unknown(terminal)),
             },
-            Wish::Nonsense { method } => {
+            ServiceCall::Nonsense { method } => {
                 Err(Refusal::Forbidden(format!("{method} lacks something it needs")))
             }
         }

@@ -204,7 +204,7 @@ impl Tape {
         } else if exchange.sha256 == digest(request) {
             None
         } else {
-            difference(&exchange.request, &serde_json::from_slice(request)?, By::Us)
+            difference(&exchange.request, &serde_json::from_slice(request)?, Author::Us)
         };
         if let Some(at) = different {
             return Err(Failure::usage("the cassette was recorded for another request")
@@ -234,14 +234,14 @@ fn digest(bytes: &[u8]) -> String {
 
 /// The path to the first difference of two requests, such as `messages/2/content`. Durations in the
 /// output of programs are ignored.
-fn difference(one: &Value, other: &Value, said_by: By) -> Option<String> {
-    let below = |key: &str, one: &Value, other: &Value, said_by: By| {
+fn difference(one: &Value, other: &Value, said_by: Author) -> Option<String> {
+    let below = |key: &str, one: &Value, other: &Value, said_by: Author| {
         let rest = difference(one, other, said_by)?;
         Some(if rest.is_empty() { key.to_owned() } else { format!("{key}/{rest}") })
     };
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
-            let said_by = if is_result(one) { By::Program } else { said_by };
+            let said_by = if is_result(one) { Author::Program } else { said_by };
             let keys = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key)));
             keys.into_iter().find_map(|key| {
                 below(
@@ -259,7 +259,7 @@ fn difference(one: &Value, other: &Value, said_by: By) -> Option<String> {
                 below(&at.to_string(), one, other, said_by)
             })
         }
-        (Value::String(one), Value::String(other)) if said_by == By::Program => {
+        (Value::String(one), Value::String(other)) if said_by == Author::Program => {
             (without_durations(one) != without_durations(other)).then(String::new)
         }
         _ => (one != other).then(String::new),
@@ -268,7 +268,7 @@ fn difference(one: &Value, other: &Value, said_by: By) -> Option<String> {
 
 /// Who wrote a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum By {
+enum Author {
     Us,
     Program,
 }
@@ -317,7 +317,7 @@ mod tests {
             (r#"{"m":"passed in 0.38s"}"#, r#"{"m":"passed in 12.1s"}"#, Some("m")),
         ] {
             let [one, other] = [one, other].map(|text| serde_json::from_str(text).unwrap());
-            assert_eq!(difference(&one, &other, By::Us).as_deref(), expected);
+            assert_eq!(difference(&one, &other, Author::Us).as_deref(), expected);
         }
     }
 
@@ -342,7 +342,7 @@ mod tests {
                 let [one, other] = [one, other]
                     .map(|words| serde_json::from_str(&result.replace("WORDS", words)).unwrap());
                 let expected = (!same).then_some(way);
-                assert_eq!(difference(&one, &other, By::Us).as_deref(), expected, "{result}");
+                assert_eq!(difference(&one, &other, Author::Us).as_deref(), expected, "{result}");
             }
         }
     }

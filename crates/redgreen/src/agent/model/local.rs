@@ -4,7 +4,7 @@ use std::io::Read;
 use std::thread;
 use std::time::Duration;
 
-use redgreen_core::model::provider::{self, Known};
+use redgreen_core::model::provider::{self, BuiltInProvider};
 use serde::Serialize;
 
 use crate::config::{Models, Secret};
@@ -35,7 +35,7 @@ pub fn servers(models: &Models) -> Vec<Server> {
 }
 
 /// Other programs use these ports too, so only a list of models counts.
-fn ask(known: &Known, base: String, key: Option<&Secret>) -> Option<Server> {
+fn ask(known: &BuiltInProvider, base: String, key: Option<&Secret>) -> Option<Server> {
     let models = models_at(&base, key);
     (!models.is_empty()).then_some(Server { provider: known.name, base, models })
 }

@@ -14,7 +14,7 @@ use redgreen_core::report::Exit;
 use redgreen_core::steer::{self, USER_SAYS};
 
 use super::{Action, End, Entry, Mode, OnError, place};
-use crate::agent::{Orders, Taken};
+use crate::agent::{TurnInput, TurnOutput};
 use crate::process::{Interrupted, Limits, Output, Program, Stop};
 
 /// The limit of one command's output in the transcript.
@@ -43,7 +43,11 @@ pub(super) struct Stage<'a> {
 /// Continue with the next action, or end the turn.
 type Flow = ControlFlow<Turn>;
 
-pub(super) fn entry(entry: &Entry, messages: &[String], mut stage: Stage<'_>) -> Result<Taken> {
+pub(super) fn entry(
+    entry: &Entry,
+    messages: &[String],
+    mut stage: Stage<'_>,
+) -> Result<TurnOutput> {
     if let Some(messages) = steer::shown(messages) {
         stage.say(&format!("{USER_SAYS}\n{messages}"));
     }
@@ -64,7 +68,7 @@ pub(super) fn entry(entry: &Entry, messages: &[String], mut stage: Stage<'_>) ->
         Turn::Done { answer } => stage.say(&format!("answer: {answer}")),
         Turn::Failed { failure, message } => stage.say(&format!("{}: {message}", failure.as_str())),
     }
-    Ok(Taken {
+    Ok(TurnOutput {
         turn,
         cost: entry.cost,
         transcript: stage.transcript,
@@ -74,7 +78,7 @@ pub(super) fn entry(entry: &Entry, messages: &[String], mut stage: Stage<'_>) ->
 }
 
 impl<'a> Stage<'a> {
-    pub(super) fn new(orders: &Orders<'a>) -> Self {
+    pub(super) fn new(orders: &TurnInput<'a>) -> Self {
         // The engine's variables come last and win.
         let env = told(orders.assignment).into_iter().chain(orders.env.iter().cloned()).collect();
         Self {

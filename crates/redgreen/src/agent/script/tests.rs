@@ -6,12 +6,12 @@ mod problems;
 use std::path::Path;
 use std::time::Duration;
 
-use redgreen_core::agent::{Assignment, Said, Strategy, Trouble};
+use redgreen_core::agent::{AgentActivity, Assignment, AttemptFailure, Strategy};
 use redgreen_core::phase::{Phase, Role};
 use redgreen_core::policy::Budget;
 
 use super::Script;
-use crate::agent::{Agent, Orders, Taken};
+use crate::agent::{Agent, TurnInput, TurnOutput};
 use crate::process::Stop;
 
 const LIMIT: Duration = Duration::from_secs(20);
@@ -29,7 +29,7 @@ fn assignment(role: Role, turn: u32) -> Assignment {
         current: None,
         completed: Vec::new(),
         pending: Vec::new(),
-        trouble: Some(Trouble {
+        trouble: Some(AttemptFailure {
             kind: "green.still_failing".to_owned(),
             message: "1 fails".to_owned(),
         }),
@@ -48,9 +48,9 @@ fn orders<'a>(
     env: &'a [(String, String)],
     time_limit: Duration,
     stop: &'a Stop,
-    live: &'a mut dyn FnMut(&Said),
-) -> Orders<'a> {
-    Orders {
+    live: &'a mut dyn FnMut(&AgentActivity),
+) -> TurnInput<'a> {
+    TurnInput {
         assignment,
         worktree,
         env,
@@ -70,7 +70,7 @@ fn orders<'a>(
     }
 }
 
-fn take(script: &str, role: Role, turn: u32, worktree: &Path, limit: Duration) -> Taken {
+fn take(script: &str, role: Role, turn: u32, worktree: &Path, limit: Duration) -> TurnOutput {
     let agent = Agent::Scripted(Script::parse("kata.toml", script).unwrap());
     let env = [("EXTRA".to_owned(), "given".to_owned())];
     agent

@@ -3,7 +3,7 @@
 use redgreen_core::attempts::Selection;
 use redgreen_core::page::{self, escaped};
 use redgreen_core::phase::Phase;
-use redgreen_core::policy::{Spent, dollars};
+use redgreen_core::policy::{RunCost, dollars};
 use redgreen_core::steps::Work;
 use redgreen_core::verdict::{Code, Decision};
 
@@ -207,7 +207,7 @@ fn turn(turn: &Work) -> String {
         (None | Some(0), Some(0)) => "no cost".to_owned(),
         (Some(tokens), None) => format!("{tokens} tokens, price unknown"),
         (tokens, Some(microdollars)) => {
-            view::cost(&Spent { tokens: tokens.unwrap_or(0), microdollars, ..Spent::default() })
+            view::cost(&RunCost { tokens: tokens.unwrap_or(0), microdollars, ..RunCost::default() })
         }
     };
     let failed = if turn.failed { " failed" } else { "" };

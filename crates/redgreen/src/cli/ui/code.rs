@@ -10,7 +10,7 @@ use redgreen_core::review::patch::{Hunk, Kind, Line, Side};
 use redgreen_core::syntax::{Colour, Span};
 
 use super::pages::{self, Layout};
-use crate::ops::ui::{Diff, FileDiff, Placed};
+use crate::ops::ui::{Diff, FileDiff, PlacedComment};
 
 /// All files. `writes` is set if comments can change.
 pub(super) fn diff(diff: &Diff, run: &str, layout: Layout, writes: bool) -> Result<String> {
@@ -55,7 +55,7 @@ struct Boxes<'a> {
 }
 
 impl Boxes<'_> {
-    fn comment(&self, placed: &Placed, with_place: bool) -> Result<String> {
+    fn comment(&self, placed: &PlacedComment, with_place: bool) -> Result<String> {
         pages::comment(placed, self.run, self.writes, with_place)
     }
 

@@ -5,16 +5,18 @@ use askama::Template;
 use redgreen_core::attempts::Selection;
 use redgreen_core::names::RunId;
 use redgreen_core::phase::Phase;
-use redgreen_core::policy::{Spent, dollars};
+use redgreen_core::policy::{RunCost, dollars};
 use redgreen_core::report::Counts;
-use redgreen_core::review::comment::Standing;
+use redgreen_core::review::comment::CommentStatus;
 use redgreen_core::steps::{Step, Steps, Work};
 use redgreen_core::tally;
 use redgreen_core::verdict::{Decision, Reason};
 
 use super::code;
 use crate::cli::report::html::{decision, sign};
-use crate::ops::ui::{Can, Diff, Evidence, Failed, Notice, Now, Placed, Row, View};
+use crate::ops::ui::{
+    Actions, Diff, Evidence, FailedTest, Notice, PlacedComment, Row, RunStatus, View,
+};
 use crate::view;
 
 /// The maximum number of lines of an agent's text next to the verdict. The transcript has the rest.
@@ -55,7 +57,7 @@ impl Layout {
 }
 
 /// What to show of a run, and how. Without a diff, only the parts that change while it works.
-pub(super) struct Shown {
+pub(super) struct PageContent {
     pub(super) view: View,
     pub(super) layout: Layout,
     pub(super) drafts: usize,
@@ -150,7 +152,7 @@ struct RunPage<'a> {
     cycles: Vec<CycleRow>,
     pending: &'a [String],
     said: &'a [String],
-    can: Can,
+    can: Actions,
     drafts: usize,
     unread: usize,
     resume_words: &'static str,
@@ -180,7 +182,12 @@ struct StepRow {
     is_current: bool,
 }
 
-pub(super) fn run(chrome: Chrome, steps: &Steps, now: &Now, shown: &Shown) -> Result<String> {
+pub(super) fn run(
+    chrome: Chrome,
+    steps: &Steps,
+    now: &RunStatus,
+    shown: &PageContent,
+) -> Result<String> {
     let Some(run) = &steps.run else { return error(chrome, "This run never started", "") };
     let Chrome { name, read_only } = chrome;
     let id = run.id.to_string();
@@ -411,7 +418,7 @@ fn turn(work: &Work) -> TurnRow {
         (None, None) => "cost unknown".to_owned(),
         (Some(tokens), None) => format!("{tokens} tokens, price unknown"),
         (tokens, Some(microdollars)) => {
-            let spent = Spent { tokens: tokens.unwrap_or(0), microdollars, ..Spent::default() };
+            let spent = RunCost { tokens: tokens.unwrap_or(0), microdollars, ..RunCost::default() };
             Some(view::cost(&spent))
                 .filter(|cost| !cost.is_empty())
                 .unwrap_or_else(|| "no cost".to_owned())
@@ -432,7 +439,7 @@ fn turn(work: &Work) -> TurnRow {
 struct EvidencePart<'a> {
     cycle: u32,
     test: &'a str,
-    failed: &'a [Failed],
+    failed: &'a [FailedTest],
     failed_more: usize,
     now: String,
     mutants: String,
@@ -497,17 +504,17 @@ struct CommentPart<'a> {
 }
 
 pub(super) fn comment(
-    placed: &Placed,
+    placed: &PlacedComment,
     run: &str,
     writes: bool,
     with_place: bool,
 ) -> Result<String> {
     let comment = &placed.comment;
     let (standing, colour) = match (comment.standing, placed.is_addressed) {
-        (Standing::Draft, _) => ("draft", "plain"),
-        (Standing::Sent, true) => ("addressed: the code changed here", "accepted"),
-        (Standing::Sent, false) => ("sent", "undecided"),
-        (Standing::Resolved, _) => ("settled", "accepted"),
+        (CommentStatus::Draft, _) => ("draft", "plain"),
+        (CommentStatus::Sent, true) => ("addressed: the code changed here", "accepted"),
+        (CommentStatus::Sent, false) => ("sent", "undecided"),
+        (CommentStatus::Resolved, _) => ("settled", "accepted"),
     };
     let place = if with_place {
         format!("{}:{}", comment.file.as_str(), comment.line)
@@ -522,13 +529,13 @@ pub(super) fn comment(
         colour,
         place,
         writes,
-        is_draft: comment.standing == Standing::Draft,
-        is_resolved: comment.standing == Standing::Resolved,
+        is_draft: comment.standing == CommentStatus::Draft,
+        is_resolved: comment.standing == CommentStatus::Resolved,
     };
     Ok(part.render()?)
 }
 
-fn money(spent: &Spent) -> String {
+fn money(spent: &RunCost) -> String {
     if spent.microdollars > 0 { dollars(spent.microdollars) } else { String::new() }
 }
 

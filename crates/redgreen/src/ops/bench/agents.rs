@@ -13,7 +13,7 @@ use redgreen_core::policy::Budget;
 use super::{Measure, median_ms, timed};
 use crate::agent::external::{AgentSandbox, External};
 use crate::agent::visible::Visible;
-use crate::agent::{Agent, Orders};
+use crate::agent::{Agent, TurnInput};
 use crate::config::{Environment, Fence, File};
 use crate::git::Git;
 use crate::process::{self, Program, Stop};
@@ -54,7 +54,7 @@ pub(super) fn measures(
     for turn in 0..=turns {
         let started = Instant::now();
         process::peak_memory_restart();
-        let taken = agent.take_turn(&mut Orders {
+        let taken = agent.take_turn(&mut TurnInput {
             assignment: &assignment,
             worktree: &worktree,
             env: &[],

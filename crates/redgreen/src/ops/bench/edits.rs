@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use redgreen_core::names::RunId;
 use redgreen_core::phase::JudgedPhase;
-use redgreen_core::session::{Ruled, Session, ledger};
+use redgreen_core::session::{Session, VerdictSummary, ledger};
 use redgreen_core::verdict::Decision;
 use serde_json::{Value, json};
 
@@ -55,7 +55,12 @@ pub(super) fn measures(
     let id = RunId::parse("20261117-214849-k3x9").context("name a session")?;
     let mut session = Session::begin(id, "bench", tree.clone(), vec!["pytest".to_owned()]);
     session.apply(
-        Ruled { phase: JudgedPhase::Red, decision: Decision::Accepted, codes: Vec::new(), tree },
+        VerdictSummary {
+            phase: JudgedPhase::Red,
+            decision: Decision::Accepted,
+            codes: Vec::new(),
+            tree,
+        },
         &[],
         0,
     );

@@ -28,7 +28,7 @@ pub enum Unit {
 /// A figure that got worse.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Loss {
+pub struct Regression {
     pub name: String,
     pub value: f64,
     pub landed: f64,
@@ -37,7 +37,7 @@ pub struct Loss {
 
 /// Stored figures: the output of an earlier `bench --json`.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Landed {
+pub struct StoredFigures {
     pub goals: Vec<Goal>,
 }
 
@@ -129,14 +129,14 @@ pub(super) fn goals(bench: &Bench) -> Vec<Goal> {
 }
 
 /// Figures that got worse. Milliseconds come from another machine, so they are not compared.
-pub fn losses(landed: &Landed, goals: &[Goal]) -> Vec<Loss> {
+pub fn losses(landed: &StoredFigures, goals: &[Goal]) -> Vec<Regression> {
     let lost = goals.iter().filter_map(|goal| {
         let before =
             landed.goals.iter().find(|known| known.name == goal.name && known.unit == goal.unit)?;
         let is_worse =
             goal.unit != Unit::Milliseconds && goal.value > before.value * (1.0 + MARGIN);
         let Goal { name, value, unit, .. } = goal.clone();
-        is_worse.then_some(Loss { name, value, landed: before.value, unit })
+        is_worse.then_some(Regression { name, value, landed: before.value, unit })
     });
     lost.collect()
 }
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_loss_is_more_than_the_margin_and_never_of_milliseconds() {
-        let landed = Landed { goals: goals(&bench()) };
+        let landed = StoredFigures { goals: goals(&bench()) };
         assert_eq!(losses(&landed, &landed.goals), []);
         let mut now = bench();
         now.program_bytes = Some(30 << 20);

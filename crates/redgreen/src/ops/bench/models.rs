@@ -29,7 +29,7 @@ const CASSETTE: &str = "kata.jsonl";
 
 /// The tasks and the model.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct ModelRequest {
     pub server: String,
     pub language: Language,
     pub model: Option<String>,
@@ -44,13 +44,13 @@ pub struct Models {
     pub version: u32,
     pub language: Language,
     pub model: String,
-    pub katas: Vec<Played>,
+    pub katas: Vec<KataResult>,
 }
 
 /// The result of one task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Played {
+pub struct KataResult {
     pub name: &'static str,
     /// The run finished, and every step was accepted.
     pub finished: bool,
@@ -68,7 +68,7 @@ pub struct Played {
 
 /// Plays the tasks one after another, each in its own repository.
 pub fn play(
-    wish: &Wish,
+    wish: &ModelRequest,
     environment: &Environment,
     stop: &Stop,
     tell: &mut dyn FnMut(&str),
@@ -95,7 +95,7 @@ pub fn play(
     Ok(Models { version: 1, language: wish.language, model, katas: played })
 }
 
-fn chosen(wish: &Wish) -> Result<Vec<&'static Kata>> {
+fn chosen(wish: &ModelRequest) -> Result<Vec<&'static Kata>> {
     let all: Vec<&Kata> =
         KATAS.iter().filter(|kata| kata.languages.contains(&wish.language)).collect();
     if wish.katas.is_empty() {
@@ -126,10 +126,10 @@ fn one(
     kata: &Kata,
     folder: &Path,
     model: &str,
-    wish: &Wish,
+    wish: &ModelRequest,
     environment: &Environment,
     stop: &Stop,
-) -> Result<Played> {
+) -> Result<KataResult> {
     let settings = match wish.record {
         Some(_) => format!("backoff = 0.0\n[model]\nrecord = \"{CASSETTE}\"\n"),
         None => "backoff = 0.0\n".to_owned(),
@@ -175,7 +175,7 @@ fn one(
         let told = run.pointer("/trouble/message").and_then(Value::as_str).map(str::to_owned);
         told.or_else(|| said.lines().last().map(str::to_owned))
     };
-    Ok(Played {
+    Ok(KataResult {
         name: kata.name,
         finished,
         right,

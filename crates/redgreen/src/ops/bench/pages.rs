@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use redgreen_core::names::RunId;
 use serde_json::{Value, json};
 
-use super::phases::Developed;
+use super::phases::MeasuredRun;
 use super::{LIMITS, Length, Measure, median_ms};
 use crate::journal;
 use crate::process::{Attention, Program, Stop};
@@ -36,7 +36,7 @@ impl Length {
 /// server.
 pub(super) fn measures(
     length: Length,
-    developed: &Developed,
+    developed: &MeasuredRun,
     ours: &Program,
     stop: &Stop,
 ) -> Result<Vec<Measure>> {
@@ -106,7 +106,7 @@ fn ask(
 }
 
 /// Copies of the developed run under other ids, and one that repeats its second cycle many times.
-fn make(developed: &Developed, cycles: usize) -> Result<RunId> {
+fn make(developed: &MeasuredRun, cycles: usize) -> Result<RunId> {
     let (store, run) = (&developed.project.store, &developed.stopped);
     let path = journal::path(&run.folder);
     let journal = fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use redgreen_core::format::junit;
 
 use super::{Measure, median_ms};
-use crate::process::{self, Whose};
+use crate::process::{self, Measured};
 
 /// The output of a verbose test.
 const PRINTED_BYTES: usize = 1 << 20;
@@ -42,7 +42,7 @@ fn measure(name: &str, document: &str, turns: usize) -> Measure {
     // The first time measures memory, because later ones reuse what it released.
     let peak = process::peak_memory_during(|| drop(black_box(junit::parse(document.as_bytes()))));
     let memory_bytes = peak.map(|peak| peak.more);
-    let before = process::cpu_time(Whose::Own);
+    let before = process::cpu_time(Measured::Own);
     let samples: Vec<Duration> = (0..turns)
         .map(|_| {
             let started = Instant::now();
@@ -52,7 +52,7 @@ fn measure(name: &str, document: &str, turns: usize) -> Measure {
             took
         })
         .collect();
-    let worked = process::cpu_time(Whose::Own)
+    let worked = process::cpu_time(Measured::Own)
         .zip(before)
         .map(|(after, before)| after.saturating_sub(before));
     let turns = u32::try_from(turns).unwrap_or(u32::MAX).max(1);

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use redgreen_core::event::{Commits, Event, Outcome};
 
-use super::super::brief::Wish;
-use super::super::{Stopped, decide, run};
+use super::super::brief::BriefSource;
+use super::super::{RunEnd, decide, run};
 use super::{Measure, median_ms, timed};
 use crate::agent::choice::Choice;
 use crate::config::Environment;
-use crate::engine::{Project, Sight};
+use crate::engine::{Progress, Project};
 use crate::git::Git;
 use crate::journal::{Body, Line};
 use crate::process::{Program, Stop};
@@ -32,16 +32,16 @@ const SCRIPT: &str = include_str!("../../../bench/kata.toml");
 const STEPS: [&str; 4] = ["ask", "judge", "commit", "note"];
 
 /// The run, the time of each journal line, and the time of other programs in between.
-pub(super) struct Developed {
+pub(super) struct MeasuredRun {
     pub(super) project: Project,
-    pub(super) stopped: Stopped,
-    moments: Vec<Moment>,
+    pub(super) stopped: RunEnd,
+    moments: Vec<TimedLine>,
     tests: Vec<Duration>,
     status: Vec<Duration>,
 }
 
 /// A line of the journal. Time between its two timestamps does not count.
-struct Moment {
+struct TimedLine {
     at: Instant,
     left: Instant,
     line: Line,
@@ -54,7 +54,11 @@ struct Step {
 }
 
 /// Develops the kata and approves it. The compared programs run after each phase.
-pub(super) fn develop(folder: &Path, environment: &Environment, stop: &Stop) -> Result<Developed> {
+pub(super) fn develop(
+    folder: &Path,
+    environment: &Environment,
+    stop: &Stop,
+) -> Result<MeasuredRun> {
     let script = folder.join("kata.toml");
     fs::write(&script, SCRIPT).with_context(|| format!("write {}", script.display()))?;
     let root = folder.join("kata");
@@ -68,7 +72,7 @@ pub(super) fn develop(folder: &Path, environment: &Environment, stop: &Stop) -> 
     let project = super::super::open(&root, environment, stop)?;
     let agents = Choice { script: Some(script), ..Choice::default() };
     let request = run::Request {
-        wish: Wish::Request("a calculator".to_owned()),
+        wish: BriefSource::Request("a calculator".to_owned()),
         agents,
         ..run::Request::default()
     };
@@ -79,13 +83,13 @@ pub(super) fn develop(folder: &Path, environment: &Environment, stop: &Stop) -> 
     timed(&bare, stop)?;
     let (mut moments, mut taken) = (Vec::new(), Vec::new());
     let stopped = run::run(&project, &request, &mut |sight| {
-        let Sight::Line(line, _) = sight else { return };
+        let Progress::Line(line, _) = sight else { return };
         let at = Instant::now();
         if matches!(&line.body, Body::Event(event) if matches!(event.as_ref(), Event::Noted { .. }))
         {
             taken.push(timed(&bare, stop).and_then(|tests| Ok((tests, timed(&status, stop)?))));
         }
-        moments.push(Moment { at, left: Instant::now(), line: line.clone() });
+        moments.push(TimedLine { at, left: Instant::now(), line: line.clone() });
     })?;
     ensure!(
         stopped.outcome == Outcome::Waiting,
@@ -95,10 +99,10 @@ pub(super) fn develop(folder: &Path, environment: &Environment, stop: &Stop) -> 
     let stopped =
         decide::approve(&project, Some(&stopped.folder.id), Commits::Merged, &mut |_| {})?;
     let (tests, status) = taken.into_iter().collect::<Result<Vec<_>>>()?.into_iter().unzip();
-    Ok(Developed { project, stopped, moments, tests, status })
+    Ok(MeasuredRun { project, stopped, moments, tests, status })
 }
 
-impl Developed {
+impl MeasuredRun {
     pub(super) fn measures(&self) -> Result<Vec<Measure>> {
         let (tests, status) = (median_ms(self.tests.clone()), median_ms(self.status.clone()));
         let compared = |name: &str, own: f64| {
@@ -121,7 +125,7 @@ impl Developed {
         let mut step_began: Option<(Instant, &str)> = None;
         let mut phase_began: Option<Instant> = None;
         let mut others = Duration::ZERO;
-        for Moment { at, left, line } in &self.moments {
+        for TimedLine { at, left, line } in &self.moments {
             match &line.body {
                 Body::Intent { intent } => {
                     step_began = Some((*left, intent));

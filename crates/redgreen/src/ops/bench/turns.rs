@@ -17,7 +17,7 @@ use super::suites::write;
 use super::{LIMITS, Length, Measure, median_ms, peers, python, timed};
 use crate::agent::built_in::BuiltIn;
 use crate::agent::visible::Visible;
-use crate::agent::{Agent, Orders};
+use crate::agent::{Agent, TurnInput};
 use crate::config::{self, Environment, File};
 use crate::process::{self, Stop};
 
@@ -127,7 +127,7 @@ fn take(agent: &Agent, root: &Path, stop: &Stop) -> Result<()> {
         withhold: false,
         strategy: Strategy::New,
     };
-    let taken = agent.take_turn(&mut Orders {
+    let taken = agent.take_turn(&mut TurnInput {
         assignment: &assignment,
         worktree: root,
         env: &[],

@@ -14,7 +14,7 @@ use super::suites::write;
 use super::{LIMITS, Length, Measure};
 use crate::config::Environment;
 use crate::git::Git;
-use crate::process::{Program, Stop, Whose, cpu_time};
+use crate::process::{Measured, Program, Stop, cpu_time};
 
 /// Whether earlier results and builds exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,11 +167,12 @@ fn paired(
 }
 
 fn sample(program: &Program, stop: &Stop) -> Result<(Sample, Vec<u8>)> {
-    let before = cpu_time(Whose::Children);
+    let before = cpu_time(Measured::Children);
     let output = program.output(LIMITS, stop)?;
     ensure!(output.success(), "{}: {}", program.line(), output.stderr_text().trim());
-    let work =
-        cpu_time(Whose::Children).zip(before).map(|(after, before)| after.saturating_sub(before));
+    let work = cpu_time(Measured::Children)
+        .zip(before)
+        .map(|(after, before)| after.saturating_sub(before));
     let ms = |time: Duration| time.as_secs_f64() * 1_000.0;
     Ok((Sample { wall: ms(output.wall), work: work.map(ms) }, output.stdout))
 }

@@ -21,14 +21,14 @@ const WORDS_LINES_MAX: usize = 5;
 /// No test contains this in its name.
 const NO_SUCH: &str = "_redgreen_finds_no_such_test";
 
-pub(super) struct Visit<'a> {
+pub(super) struct SuiteCheck<'a> {
     pub(super) root: &'a Path,
     pub(super) suite: &'a Suite,
     pub(super) settings: &'a Settings,
     pub(super) stop: &'a Stop,
 }
 
-impl Visit<'_> {
+impl SuiteCheck<'_> {
     /// Also returns the report of all tests, if a run could start from it.
     pub(super) fn checks(
         &self,

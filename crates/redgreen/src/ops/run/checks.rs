@@ -5,7 +5,7 @@ use redgreen_core::policy::{Policy, dollars};
 use redgreen_core::state::role_of;
 
 use crate::agent::{Agent, Team};
-use crate::engine::{Observer, Sight};
+use crate::engine::{Observer, Progress};
 use crate::failure::Failure;
 
 /// Whether a budget in dollars can be enforced. A model without a known price is refused. Other
@@ -34,7 +34,7 @@ pub(in crate::ops) fn check_price(
             untold.join(" and "),
             dollars(limit)
         );
-        observe(Sight::Remark(&remark));
+        observe(Progress::Remark(&remark));
     }
     Ok(())
 }

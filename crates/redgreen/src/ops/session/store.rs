@@ -39,14 +39,14 @@ pub struct Store {
 
 /// The stored session.
 #[derive(Clone, Debug)]
-pub enum Found {
+pub enum StoredSession {
     Nothing,
     Session(Box<Session>),
     /// There is a ref but no record: somebody removed it.
     RecordGone,
 }
 
-impl Found {
+impl StoredSession {
     pub fn session(self) -> Result<Session> {
         match self {
             Self::Session(session) => Ok(*session),
@@ -60,7 +60,7 @@ impl Found {
 
 /// Locks the session while it exists.
 #[derive(Debug)]
-pub struct Held(#[expect(dead_code, reason = "the lock goes with the file")] File);
+pub struct SessionLock(#[expect(dead_code, reason = "the lock goes with the file")] File);
 
 impl Store {
     pub fn of(git: &Git, environment: &Environment) -> Result<Self> {
@@ -82,9 +82,9 @@ impl Store {
     }
 
     /// The session, if its record matches the commits that keep its accepted trees.
-    pub fn read(&self, git: &Git) -> Result<Found> {
+    pub fn read(&self, git: &Git) -> Result<StoredSession> {
         let found = self.record()?;
-        if let Found::Session(session) = &found {
+        if let StoredSession::Session(session) = &found {
             let kept = git.first_parents(REF, ledger::ENTRIES_MAX)?;
             let entry = |(tree, subject)| Entry { tree, subject };
             let kept: Vec<Entry> = kept.into_iter().map(entry).collect();
@@ -105,11 +105,11 @@ impl Store {
     }
 
     /// The record as it is. Its folder is writable for every program of the user.
-    pub fn record(&self) -> Result<Found> {
+    pub fn record(&self) -> Result<StoredSession> {
         let path = self.folder.join(RECORD);
         match foreign::read(&path, BYTES_MAX).with_context(|| format!("read {}", path.display()))? {
             Some(bytes) => match Session::parse(&bytes) {
-                Ok(session) => Ok(Found::Session(Box::new(session))),
+                Ok(session) => Ok(StoredSession::Session(Box::new(session))),
                 Err(unreadable) => {
                     Err(Failure::environment("cannot read the record of the session")
                         .evidence(format!("{}: {unreadable}", path.display()))
@@ -117,8 +117,8 @@ impl Store {
                         .into())
                 }
             },
-            None if self.own_dir.join(REF).is_file() => Ok(Found::RecordGone),
-            None => Ok(Found::Nothing),
+            None if self.own_dir.join(REF).is_file() => Ok(StoredSession::RecordGone),
+            None => Ok(StoredSession::Nothing),
         }
     }
 
@@ -128,7 +128,7 @@ impl Store {
     }
 
     /// Does not wait, because a check takes as long as the tests.
-    pub fn hold(&self) -> Result<Held> {
+    pub fn hold(&self) -> Result<SessionLock> {
         let act = || format!("lock {}", self.folder.display());
         private::create_dir_all(&self.folder).with_context(act)?;
         let file = File::options()
@@ -137,7 +137,7 @@ impl Store {
             .open(self.folder.join(LOCK))
             .with_context(act)?;
         match file.try_lock() {
-            Ok(()) => Ok(Held(file)),
+            Ok(()) => Ok(SessionLock(file)),
             Err(TryLockError::WouldBlock) => {
                 Err(Failure::environment("another redgreen is checking this session")
                     .next("wait for it, then run: redgreen session status")
@@ -153,7 +153,7 @@ impl Store {
     }
 
     /// Writes the record atomically: a kill leaves the old or the new one.
-    pub fn write(&self, _held: &Held, session: &mut Session) -> Result<()> {
+    pub fn write(&self, _held: &SessionLock, session: &mut Session) -> Result<()> {
         session.revision += 1;
         let bytes = serde_json::to_vec_pretty(session).context("write the session as JSON")?;
         self.put(RECORD, &bytes)

@@ -11,11 +11,11 @@ use redgreen_core::phase::Phase;
 use redgreen_core::text::on_one_line;
 
 use super::{Reviews, locked};
-use crate::engine::{Project, Sight};
+use crate::engine::{Progress, Project};
 use crate::failure::Failure;
 use crate::journal::{self, RunFolder};
 use crate::ops::resume::Request;
-use crate::ops::{Stopped, decide, open, pause, reject, resume, say, trust, with_packages};
+use crate::ops::{RunEnd, decide, open, pause, reject, resume, say, trust, with_packages};
 use crate::view;
 
 /// The maximum length of an item that a review adds to the plan.
@@ -146,7 +146,7 @@ impl Reviews {
         let request = Request { run: Some(folder.id.to_string()), more, ..Request::default() };
         let (folder, notices) = (folder.clone(), self.notices.clone());
         let worker = thread::Builder::new().name("run".to_owned()).spawn(move || {
-            let resumed = resume::resume(&project, &request, &mut |_: Sight<'_>| {});
+            let resumed = resume::resume(&project, &request, &mut |_: Progress<'_>| {});
             let (is_good, text) = match resumed {
                 Ok(stopped) => (true, ended(&stopped)),
                 Err(error) => (false, words_of(&error)),
@@ -182,7 +182,7 @@ fn item(message: &str) -> String {
     format!("review: {words}")
 }
 
-fn ended(stopped: &Stopped) -> String {
+fn ended(stopped: &RunEnd) -> String {
     view::plain(&view::outcome(&stopped.outcome))
 }
 

@@ -5,8 +5,10 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use redgreen_core::names::{Oid, ProjectFile};
-use redgreen_core::review::comment::{self, Comment, Comments, FILE_BYTES_MAX, Side, Standing};
-use redgreen_core::steer::Unusable;
+use redgreen_core::review::comment::{
+    self, Comment, CommentStatus, Comments, FILE_BYTES_MAX, Side,
+};
+use redgreen_core::steer::MessageError;
 
 use super::{Reviews, locked};
 use crate::engine::now;
@@ -30,7 +32,7 @@ pub struct Draft {
 
 /// A comment, and its place in the displayed code.
 #[derive(Clone, Debug)]
-pub struct Placed {
+pub struct PlacedComment {
     pub comment: Comment,
     pub line: u32,
     /// It was sent, and the code around it changed since.
@@ -46,7 +48,8 @@ impl Reviews {
         }
         let bytes = foreign::read(&path, FILE_BYTES_MAX)
             .with_context(|| format!("read {}", path.display()))?;
-        let comments = bytes.ok_or(Unusable::Unreadable).and_then(|bytes| Comments::parse(&bytes));
+        let comments =
+            bytes.ok_or(MessageError::Unreadable).and_then(|bytes| Comments::parse(&bytes));
         comments.map_err(|_| {
             Failure::environment(format!("cannot read the comments on run {}", folder.id))
                 .evidence(path.display().to_string())
@@ -67,7 +70,7 @@ impl Reviews {
             tree: Oid::parse(&draft.tree).map_err(|error| unusable(error.to_string()))?,
             body: draft.body,
             at: now(),
-            standing: Standing::Draft,
+            standing: CommentStatus::Draft,
         };
         self.change(folder, |comments| {
             comments.put(comment).map_err(|why| unusable(why.to_string()).into())
@@ -75,7 +78,7 @@ impl Reviews {
     }
 
     /// Marks a sent comment as settled or open.
-    pub fn settle(&self, folder: &RunFolder, id: u64, standing: Standing) -> Result<()> {
+    pub fn settle(&self, folder: &RunFolder, id: u64, standing: CommentStatus) -> Result<()> {
         self.change(folder, |comments| match comments.settle(id, standing) {
             true => Ok(()),
             false => {
@@ -115,7 +118,7 @@ impl Reviews {
         from: &str,
         to: &str,
         head: &str,
-    ) -> Result<Vec<Placed>> {
+    ) -> Result<Vec<PlacedComment>> {
         let comments = self.comments(folder)?.0;
         let shown = |comment: &Comment| if comment.side == Side::New { to } else { from };
         let wanted: BTreeSet<(&str, &str)> = comments
@@ -138,10 +141,10 @@ impl Reviews {
             let text = |tree: &str| texts.get(&name(tree)).map_or("", String::as_str);
             let then = text(comment.tree.as_str());
             let line = comment::anchor(then, text(shown(comment)), comment.line).line;
-            let is_addressed = comment.standing == Standing::Sent
+            let is_addressed = comment.standing == CommentStatus::Sent
                 && comment.side == Side::New
                 && comment::anchor(then, text(head), comment.line).changed;
-            Placed { comment: comment.clone(), line, is_addressed }
+            PlacedComment { comment: comment.clone(), line, is_addressed }
         });
         Ok(placed.collect())
     }

@@ -10,7 +10,7 @@ use redgreen_core::syntax::{Language, Span, highlight};
 use redgreen_core::test_list;
 use redgreen_core::verdict::Decision;
 
-use super::{Evidence, Placed, Reviews};
+use super::{Evidence, PlacedComment, Reviews};
 use crate::failure::Failure;
 use crate::journal::RunFolder;
 
@@ -44,7 +44,7 @@ pub struct Diff {
     /// By cycle.
     pub evidence: BTreeMap<u32, Evidence>,
     /// Comments on files or lines that are not displayed.
-    pub elsewhere: Vec<Placed>,
+    pub elsewhere: Vec<PlacedComment>,
 }
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ pub struct FileDiff {
     pub new: Vec<Vec<Span>>,
     /// The cycles of each hunk.
     pub cycles: Vec<Vec<u32>>,
-    pub comments: Vec<Placed>,
+    pub comments: Vec<PlacedComment>,
 }
 
 impl View {
@@ -204,7 +204,7 @@ impl Reviews {
 }
 
 /// Whether the line of a comment is displayed.
-fn is_on(placed: &Placed, patch: &FilePatch) -> bool {
+fn is_on(placed: &PlacedComment, patch: &FilePatch) -> bool {
     use redgreen_core::review::comment::Side;
     let number = |line: &patch::Line| match placed.comment.side {
         Side::New => line.new,

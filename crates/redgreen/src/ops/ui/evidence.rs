@@ -21,7 +21,7 @@ pub struct Evidence {
     pub cycle: u32,
     pub test: Option<String>,
     /// The tests that failed at the accepted RED.
-    pub failed: Vec<Failed>,
+    pub failed: Vec<FailedTest>,
     /// How many more failed.
     pub failed_more: usize,
     /// The test counts after the last accepted GREEN or REFACTOR.
@@ -41,7 +41,7 @@ pub struct Evidence {
 
 /// A test that failed before there was code.
 #[derive(Clone, Debug)]
-pub struct Failed {
+pub struct FailedTest {
     pub test: String,
     pub how: String,
 }
@@ -92,7 +92,7 @@ impl Evidence {
 }
 
 /// The tests that RED made fail, with their messages. If they do not load yet, why.
-fn failed(folder: &RunFolder, step: &Step) -> (Vec<Failed>, usize) {
+fn failed(folder: &RunFolder, step: &Step) -> (Vec<FailedTest>, usize) {
     let report = step.report.as_ref().and_then(|kept| {
         let bytes =
             foreign::read(&folder.path.join(&kept.file), REPORT_BYTES_MAX).ok().flatten()?;
@@ -104,16 +104,16 @@ fn failed(folder: &RunFolder, step: &Step) -> (Vec<Failed>, usize) {
         let test = report.test(id)?;
         Some(clipped(test.message.as_deref().or(test.exception.as_deref()).unwrap_or("it failed")))
     };
-    let mut all: Vec<Failed> = step
+    let mut all: Vec<FailedTest> = step
         .verdict
         .targets
         .iter()
-        .map(|id| Failed { test: id.clone(), how: how(id).unwrap_or_default() })
+        .map(|id| FailedTest { test: id.clone(), how: how(id).unwrap_or_default() })
         .collect();
     if all.is_empty() {
         let unloaded = report.unloaded().map(|error| {
             let test = error.file.clone().unwrap_or_else(|| "the tests".to_owned());
-            Failed { test: format!("{test} does not load"), how: clipped(&error.message) }
+            FailedTest { test: format!("{test} does not load"), how: clipped(&error.message) }
         });
         all = unloaded.collect();
     }

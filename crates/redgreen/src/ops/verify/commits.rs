@@ -8,14 +8,18 @@ use redgreen_core::proof::hints::{Hints, pairs};
 use redgreen_core::proof::{Evidence, Pair};
 use redgreen_core::verdict::Decision;
 
-use super::range::Ends;
+use super::range::RangeEnds;
 use super::{Case, Step, judged};
 
 /// The maximum number of commits to read, and of pairs to judge.
 const COMMITS_MAX: usize = 500;
 const PAIRS_MAX: usize = 10;
 
-pub(super) fn judge_pairs(case: &Case<'_>, evidence: &mut Evidence, ends: &Ends) -> Result<()> {
+pub(super) fn judge_pairs(
+    case: &Case<'_>,
+    evidence: &mut Evidence,
+    ends: &RangeEnds,
+) -> Result<()> {
     let git = &case.project.git;
     let mut commits = git.hints_since(&ends.base, &ends.head, COMMITS_MAX)?;
     let names: Vec<String> = commits.iter().map(|(mark, _)| mark.commit.to_string()).collect();

@@ -19,7 +19,7 @@ const SHALLOW: &str = "this clone is shallow: run `git fetch --unshallow` (GitHu
 
 /// The two ends of a range.
 #[derive(Clone, Debug)]
-pub(super) struct Ends {
+pub(super) struct RangeEnds {
     pub(super) base: Oid,
     pub(super) head: Oid,
 }
@@ -34,7 +34,7 @@ pub fn asked_by_ci() -> Option<RangeSpec> {
 }
 
 /// The commits, or why there are none.
-pub(super) fn resolve(git: &Git, asked: Option<&RangeSpec>) -> Result<Result<Ends, Reason>> {
+pub(super) fn resolve(git: &Git, asked: Option<&RangeSpec>) -> Result<Result<RangeEnds, Reason>> {
     let commit = |name: &str| -> Result<Result<Oid, Reason>> {
         let commit = format!("{name}^{{commit}}");
         Ok(match git.resolve(&commit)? {
@@ -88,7 +88,7 @@ pub(super) fn resolve(git: &Git, asked: Option<&RangeSpec>) -> Result<Result<End
         let sentence = format!("the range is empty: {head} adds nothing to the base");
         return Ok(Err(Reason::new(Code::VerifyEmptyRange, sentence)));
     }
-    Ok(Ok(Ends { base, head }))
+    Ok(Ok(RangeEnds { base, head }))
 }
 
 /// The target branch.

@@ -9,23 +9,25 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use redgreen_core::event::Outcome;
-use redgreen_core::fleet::budget::{Share, Short};
-use redgreen_core::fleet::status::{Event, From, JobState, Ready, Rejected, Status, ready};
-use redgreen_core::fleet::{Job, Syntax, Wish};
+use redgreen_core::fleet::budget::{BudgetError, Share};
+use redgreen_core::fleet::status::{
+    Event, EventSource, JobState, Readiness, Rejected, Status, ready,
+};
+use redgreen_core::fleet::{BriefSource, Job, Syntax};
 use redgreen_core::names::{JobId, Label};
 use redgreen_core::report::Exit;
 use redgreen_core::state::State;
 use redgreen_core::steer::Message;
 
-use super::record::{Landed, Record, ref_of};
-use super::{Pulse, Worker, merging};
+use super::record::{PushResult, Record, ref_of};
+use super::{LeaseClock, Worker, merging};
 use crate::config;
 use crate::engine::{Project, now};
 use crate::failure::Code;
 use crate::git::Remote;
 use crate::journal::{self, RunFolder, mailbox};
 use crate::ops;
-use crate::process::{Answer, Attention, Heard, Limits, Output, Program, Stop};
+use crate::process::{Answer, Attention, Limits, Output, ProcessEvent, Program, Stop};
 use crate::queue::{Delivery, Queue};
 use crate::{private, view};
 
@@ -56,7 +58,7 @@ pub(super) struct Claim<'a> {
     lost: AtomicBool,
     /// Somebody requested that the job ends.
     stop_asked: AtomicBool,
-    pulse: Pulse,
+    pulse: LeaseClock,
 }
 
 /// The result of an attempt.
@@ -87,7 +89,7 @@ pub(super) fn attempt(worker: &Worker<'_>, delivery: &Delivery) -> Result<()> {
     };
     let (name, message) = (worker.options.name.clone(), delivery.number);
     let claimed = Event::Claimed { worker: name, message, day: day.clone() };
-    let status = match queue.append(&delivery.job, From::Anyone, &claimed, now())? {
+    let status = match queue.append(&delivery.job, EventSource::Anyone, &claimed, now())? {
         Ok(status) => status,
         Err(Rejected::Duplicate) => return queue.done(delivery),
         Err(Rejected::Unfit { .. }) => {
@@ -109,7 +111,8 @@ pub(super) fn attempt(worker: &Worker<'_>, delivery: &Delivery) -> Result<()> {
     let cache = worker.options.home.join("cache").join(queue_name(&status));
     let remote = Remote { url: job.repository.clone(), cache, stop: stop.clone() };
     let folder = worker.options.home.join("jobs").join(format!("{}-{}", status.id, status.epoch));
-    let (lost, stop_asked, pulse) = (AtomicBool::new(false), AtomicBool::new(false), Pulse::new());
+    let (lost, stop_asked, pulse) =
+        (AtomicBool::new(false), AtomicBool::new(false), LeaseClock::new());
     let claim = Claim { worker, job, status, remote, folder, stop, lost, stop_asked, pulse };
     claim.perform(delivery)
 }
@@ -142,13 +145,13 @@ fn may_start(
     let refuse = |why: Label| -> Result<Start> {
         (worker.tell)(&format!("job {} refused: {why}", status.id.head()));
         // Another worker was faster and already reported it.
-        queue.append(&status.id, From::Anyone, &Event::Refused { why }, now())?.ok();
+        queue.append(&status.id, EventSource::Anyone, &Event::Refused { why }, now())?.ok();
         queue.done(delivery)?;
         Ok(Start::No)
     };
     let defer = |why: Label, pause: Duration| -> Result<Start> {
         if status.remark.as_ref() != Some(&why) {
-            queue.append(&status.id, From::Anyone, &Event::Deferred { why }, now())?.ok();
+            queue.append(&status.id, EventSource::Anyone, &Event::Deferred { why }, now())?.ok();
         }
         queue.later(delivery, pause)?;
         Ok(Start::No)
@@ -158,9 +161,9 @@ fn may_start(
         before.push((id, queue.status(id)?.map(|status| status.state)));
     }
     match ready(&job.after, |id| before.iter().find(|(known, _)| *known == id)?.1.clone()) {
-        Ready::Yes => {}
-        Ready::NotYet { why } => return defer(why, NOT_YET),
-        Ready::Never { why } => return refuse(why),
+        Readiness::Yes => {}
+        Readiness::NotYet { why } => return defer(why, NOT_YET),
+        Readiness::Never { why } => return refuse(why),
     }
     let allowance = queue.allowance()?;
     if allowance.is_unlimited() || status.day.is_some() {
@@ -169,9 +172,9 @@ fn may_start(
     let today = today();
     match queue.change_day(&today, |day| day.reserve(&allowance, &status.id, &job.limits))? {
         Ok(_) => Ok(Start::Yes { day: Some(Label::of(&today)) }),
-        Err(Short::Today { words }) => defer(Label::of(&words), NO_BUDGET),
-        Err(Short::Never { words }) => refuse(Label::of(&words)),
-        Err(Short::NoLimit { option }) => refuse(Label::of(&format!(
+        Err(BudgetError::Today { words }) => defer(Label::of(&words), NO_BUDGET),
+        Err(BudgetError::Never { words }) => refuse(Label::of(&words)),
+        Err(BudgetError::NoLimit { option }) => refuse(Label::of(&format!(
             "the fleet has a daily budget, but the job has no budget: {option}"
         ))),
     }
@@ -262,8 +265,8 @@ impl Claim<'_> {
         self.worker.salvage(&self.folder);
     }
 
-    pub(super) fn epoch(&self) -> From {
-        From::Worker { epoch: self.status.epoch }
+    pub(super) fn epoch(&self) -> EventSource {
+        EventSource::Worker { epoch: self.status.epoch }
     }
 
     /// Extends the lease and reads requests of users, until the attempt is over.
@@ -346,7 +349,7 @@ impl Claim<'_> {
                 return Ok(Err(End::Fenced));
             }
             match record.push(draft)? {
-                Landed::Yes => {
+                PushResult::Yes => {
                     let project = self.project()?;
                     let restored = status
                         .run
@@ -357,8 +360,8 @@ impl Claim<'_> {
                     return Ok(Ok((record, restored)));
                 }
                 // The worker before pushed between the fetch and the claim. Its work counts.
-                Landed::Fenced => {}
-                Landed::No { words } => bail!("push the claim: {words}"),
+                PushResult::Fenced => {}
+                PushResult::No { words } => bail!("push the claim: {words}"),
             }
         }
         bail!("push the claim: another process keeps changing the run's refs")
@@ -423,7 +426,8 @@ impl Claim<'_> {
         let left = state.left.as_ref().is_some_and(|left| *left != Outcome::Interrupted);
         if !finished && left {
             let draft = record.draft(&folder, None)?;
-            if !self.progress(&draft.commit, Some(&state))? || record.push(draft)? == Landed::Fenced
+            if !self.progress(&draft.commit, Some(&state))?
+                || record.push(draft)? == PushResult::Fenced
             {
                 return Ok(End::Fenced);
             }
@@ -457,8 +461,8 @@ impl Claim<'_> {
                 }
                 Ok(true)
             });
-            let mut listener = |heard: Heard<'_>| {
-                if let Heard::Line { text, .. } = heard
+            let mut listener = |heard: ProcessEvent<'_>| {
+                if let ProcessEvent::Line { text, .. } = heard
                     && let Some(line) = accepted(text)
                 {
                     sender.send(line).ok();
@@ -494,9 +498,9 @@ impl Claim<'_> {
             return Ok(false);
         }
         match record.push(draft)? {
-            Landed::Yes => Ok(true),
-            Landed::Fenced => Ok(false),
-            Landed::No { words } => bail!("push the run: {words}"),
+            PushResult::Yes => Ok(true),
+            PushResult::Fenced => Ok(false),
+            PushResult::No { words } => bail!("push the run: {words}"),
         }
     }
 
@@ -546,18 +550,18 @@ impl Claim<'_> {
         );
         option("script", usual.script.as_ref().map(|script| script.display().to_string()));
         match &self.job.wish {
-            Wish::Request { text } => words.extend(["--".to_owned(), text.clone()]),
-            Wish::Spec { syntax, text } => {
+            BriefSource::Request { text } => words.extend(["--".to_owned(), text.clone()]),
+            BriefSource::Spec { syntax, text } => {
                 let name = match syntax {
                     Syntax::Json => "spec.json",
                     Syntax::Yaml => "spec.yaml",
                 };
                 words.push(format!("--spec={}", self.brief(name, text)?.display()));
             }
-            Wish::Task { text } => {
+            BriefSource::Task { text } => {
                 words.push(format!("--task={}", self.brief("task.json", text)?.display()));
             }
-            Wish::Design { issue, file } => {
+            BriefSource::Design { issue, file } => {
                 words.extend([format!("--issue={issue}"), format!("--lld={}", file.as_str())]);
             }
         }
@@ -647,7 +651,7 @@ fn accepted(text: &[u8]) -> Option<u64> {
 /// The error message of a program. With `--json` it is one object.
 pub(super) fn words_of(output: &Output) -> Label {
     #[derive(serde::Deserialize)]
-    struct Failed {
+    struct ErrorOutput {
         error: ErrorBody,
     }
     #[derive(serde::Deserialize)]
@@ -656,8 +660,8 @@ pub(super) fn words_of(output: &Output) -> Label {
         evidence: Vec<String>,
     }
     let text = output.stdout_text() + &output.stderr_text();
-    let told = text.lines().rev().find_map(|line| serde_json::from_str::<Failed>(line).ok());
-    let told = told.map(|Failed { error }| {
+    let told = text.lines().rev().find_map(|line| serde_json::from_str::<ErrorOutput>(line).ok());
+    let told = told.map(|ErrorOutput { error }| {
         let evidence = error.evidence.first().map(|line| format!(" ({line})")).unwrap_or_default();
         error.message + &evidence
     });

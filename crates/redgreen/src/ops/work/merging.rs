@@ -10,7 +10,7 @@ use redgreen_core::names::Label;
 use redgreen_core::state::{Ending, Situation, State};
 
 use super::attempt::{Claim, End, state_of, words_for, words_of};
-use super::record::Landed;
+use super::record::PushResult;
 use crate::git::Git;
 use crate::process::Limits;
 
@@ -56,13 +56,13 @@ pub(super) fn merge(claim: &Claim<'_>) -> Result<End> {
             return Ok(End::Fenced);
         }
         match record.push_merge(draft, &claim.job.base, &tip)? {
-            Landed::Yes => {
+            PushResult::Yes => {
                 claim.remote_notes(&record)?;
                 return Ok(End::Event(Event::Merged { commit }));
             }
-            Landed::Fenced => return Ok(End::Fenced),
+            PushResult::Fenced => return Ok(End::Fenced),
             // Somebody pushed to the target: the run is tested again on the new commits.
-            Landed::No { .. } => {}
+            PushResult::No { .. } => {}
         }
     }
     bail!("merge: {} moved {TRIES_MAX} times while the run was being merged", claim.job.base)

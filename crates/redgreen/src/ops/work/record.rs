@@ -11,7 +11,7 @@ use redgreen_core::fleet::status::Status;
 use redgreen_core::names::{Branch, JobId, Oid, RunBranch, RunFile, RunId};
 
 use crate::engine::{Project, now};
-use crate::git::{Change, Expected, Git, Pushed, Remote};
+use crate::git::{Change, Expected, Git, PushOutcome, Remote};
 use crate::journal::{self, Body, Line, RunFolder};
 use crate::private;
 
@@ -48,7 +48,7 @@ pub(super) struct Record<'a> {
 
 /// Whether a push succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Landed {
+pub(super) enum PushResult {
     Yes,
     /// Another worker has the job.
     Fenced,
@@ -121,7 +121,7 @@ impl<'a> Record<'a> {
     }
 
     /// Pushes the records together with the run's branch, if this worker still has the job.
-    pub(super) fn push(&mut self, draft: Draft) -> Result<Landed> {
+    pub(super) fn push(&mut self, draft: Draft) -> Result<PushResult> {
         let branch = Change {
             name: self.branch.full_ref(),
             new: draft.tip.clone(),
@@ -137,7 +137,7 @@ impl<'a> Record<'a> {
         draft: Draft,
         base: &Branch,
         merged: &Oid,
-    ) -> Result<Landed> {
+    ) -> Result<PushResult> {
         let target =
             Change { name: base.full_ref(), new: Some(merged.clone()), expected: Expected::Before };
         let mut changes = vec![target];
@@ -148,20 +148,20 @@ impl<'a> Record<'a> {
         self.push_with(draft, changes)
     }
 
-    fn push_with(&mut self, draft: Draft, mut changes: Vec<Change>) -> Result<Landed> {
+    fn push_with(&mut self, draft: Draft, mut changes: Vec<Change>) -> Result<PushResult> {
         let name = ref_of(&self.id);
         let expected = Expected::Is(self.at.clone());
         changes.push(Change { name: name.clone(), new: Some(draft.commit.clone()), expected });
         match self.remote.push(&self.git, &changes)? {
-            Pushed::Done => {}
-            Pushed::Refused { words } => {
+            PushOutcome::Done => {}
+            PushOutcome::Refused { words } => {
                 let there = self.remote.read(&name)?;
                 // A connection may break after the server has finished.
                 if there.as_ref() != Some(&draft.commit) {
                     return Ok(if there == self.at {
-                        Landed::No { words }
+                        PushResult::No { words }
                     } else {
-                        Landed::Fenced
+                        PushResult::Fenced
                     });
                 }
             }
@@ -169,7 +169,7 @@ impl<'a> Record<'a> {
         self.at = Some(draft.commit);
         self.tip = draft.tip;
         self.tree = draft.tree;
-        Ok(Landed::Yes)
+        Ok(PushResult::Yes)
     }
 
     /// Restores the records into a checkout, as if the run had worked there. `None` if no phase was

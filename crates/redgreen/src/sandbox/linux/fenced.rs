@@ -25,7 +25,7 @@ use rustix::process::{
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::sweep::{self, Left};
+use super::sweep::{self, Descendants};
 use super::{forward, mounts, rules};
 use crate::egress::Address;
 use crate::process::Output;
@@ -308,7 +308,7 @@ fn look_after(order: &Order, sockets: Sockets) -> Result<i32> {
     }
     let status = wait_for(child)?;
     // When the first process of a PID namespace ends, the kernel kills all others.
-    if !getpid().is_init() && sweep::end_all() == Left::Somebody {
+    if !getpid().is_init() && sweep::end_all() == Descendants::Somebody {
         bail!("some processes could not be killed");
     }
     Ok(exit_code(status))

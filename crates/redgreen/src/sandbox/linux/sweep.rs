@@ -17,22 +17,22 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// Whether any descendant is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Left {
+pub(super) enum Descendants {
     Nobody,
     Somebody,
 }
 
 /// Kills and reaps all descendants.
-pub(super) fn end_all() -> Left {
+pub(super) fn end_all() -> Descendants {
     let end = Instant::now() + SEARCH_MAX;
     loop {
         match wait(WaitOptions::NOHANG) {
-            Err(Errno::CHILD) => return Left::Nobody,
+            Err(Errno::CHILD) => return Descendants::Nobody,
             Ok(Some(_)) | Err(Errno::INTR) => continue,
             Ok(None) | Err(_) => {}
         }
         if Instant::now() >= end {
-            return Left::Somebody;
+            return Descendants::Somebody;
         }
         kill_all();
         std::thread::sleep(PAUSE);

@@ -10,7 +10,7 @@ use super::mounts::PROC_READ_ONLY;
 use super::words;
 use crate::process::Program;
 use crate::sandbox::plan::{Kind, Plan, plan};
-use crate::sandbox::{Fence, Means, Network, Sandbox};
+use crate::sandbox::{Fence, Mechanism, Network, Sandbox};
 
 pub(in crate::sandbox) fn wrap(
     sandbox: &Sandbox,
@@ -23,23 +23,23 @@ pub(in crate::sandbox) fn wrap(
     }
     let helper = &sandbox.helper;
     let words = match sandbox.by {
-        Means::Bubblewrap => {
+        Mechanism::Bubblewrap => {
             let mut line = bubblewrap(sandbox, program, fence, &plan)?;
             line.extend(stage(helper, &Stage::Inside, fence));
             line
         }
-        Means::Namespaces => {
+        Mechanism::Namespaces => {
             let mut line = stage(helper, &Stage::Tied, fence);
             line.extend(unshare(sandbox, fence));
             line.extend(stage(helper, &Stage::Mounts(plan), fence));
             line
         }
-        Means::Landlock => {
+        Mechanism::Landlock => {
             let mut line = stage(helper, &Stage::Init, fence);
             line.extend(stage(helper, &Stage::Rules(plan), fence));
             line
         }
-        Means::Seatbelt | Means::Nothing => stage(helper, &Stage::Init, fence),
+        Mechanism::Seatbelt | Mechanism::Nothing => stage(helper, &Stage::Init, fence),
     };
     Ok(program.through(words))
 }

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use serde_json::json;
 
 use super::{MODEL, SETTINGS, with_agents};
-use crate::story::Said;
+use crate::story::ProgramOutput;
 use crate::story::side_by_side::{CHEAT, MORE, RIGHT, TABLE, TEST, the_third_wins};
 
 #[track_caller]
@@ -34,7 +34,7 @@ fn compete(agents: [&str; 3], programs: [&str; 3]) {
     command.args([namespace, "--net", "python"]).arg(story.place("model.py"));
     command.arg(env!("CARGO_BIN_EXE_redgreen")).args(["run", "--agents", &agents.join(",")]);
     command.args(["--attempts", "3", "roman numerals"]).stdin(Stdio::null());
-    let said = Said::of("run", &command.output().unwrap());
+    let said = ProgramOutput::of("run", &command.output().unwrap());
     the_third_wins(&story, said, agents);
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{MODEL, all, with_agents};
 use crate::skip::skipped;
-use crate::story::{Said, Story};
+use crate::story::{ProgramOutput, Story};
 
 const TEST: &str = "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n\n\n\
                     def test_adds_others():\n    assert add(-4, 9) == 5\n";
@@ -84,7 +84,7 @@ fn shell(command: &str) -> Value {
 }
 
 /// Plays a script with a host; what it left, and what its model was told.
-fn play(host: &Host, steps: &[Value]) -> Option<(Story, Said)> {
+fn play(host: &Host, steps: &[Value]) -> Option<(Story, ProgramOutput)> {
     if host.is_slow && !all() {
         skipped(&format!("{} with a referee: it is tried by scripts/test --agents", host.name));
         return None;
@@ -124,7 +124,7 @@ fn play(host: &Host, steps: &[Value]) -> Option<(Story, Said)> {
         .args(["--kill-after=10", "400", "unshare", namespace, "--net", "python"])
         .arg(story.place("model.py"));
     command.arg(host.program).args(host.words);
-    let said = Said::of(host.name, &command.stdin(Stdio::null()).output().unwrap());
+    let said = ProgramOutput::of(host.name, &command.stdin(Stdio::null()).output().unwrap());
     assert_ne!(said.code, Some(124), "{} went on for ever:\n{}", host.name, said.stderr);
     Some((story, said))
 }
@@ -238,7 +238,7 @@ fn the_inspector_lists_and_calls_the_tools() {
             .args(["--cli", env!("CARGO_BIN_EXE_redgreen"), "mcp", "--method"])
             .args(words)
             .stdin(Stdio::null());
-        Said::of(&words.join(" "), &command.output().unwrap()).exits(0).stdout
+        ProgramOutput::of(&words.join(" "), &command.output().unwrap()).exits(0).stdout
     };
     let tools = ask(&["tools/list"]);
     for name in ["status", "check", "explain", "dispute_test", "plan"] {

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use super::{MODEL, SETTINGS, with_agents};
-use crate::story::Said;
+use crate::story::ProgramOutput;
 use crate::story::steer::{events, run_folder, until};
 
 const WORDS: &str = "call the numbers a and b";
@@ -39,7 +39,7 @@ fn told(agent: &str, program: &str, when: Told) {
         until("the message", || events(&run_folder(&story), "user-said").len() == 1);
     }
     fs::write(gate.join("go"), "").unwrap();
-    let said = Said::of(agent, &run.wait_with_output().unwrap()).exits(3);
+    let said = ProgramOutput::of(agent, &run.wait_with_output().unwrap()).exits(3);
     let asked = fs::read_to_string(gate.join("asked")).unwrap();
     let asked: Vec<Value> = asked.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let heard = |phase: &str| {

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::{Feature, Step, all_right, apply, folder, is_there, read, stage};
-use crate::story::{Said, Story};
+use crate::story::{ProgramOutput, Story};
 
 /// Every cheat is played, and the first honest feature of each project.
 pub(super) fn is_played(file: &str, number: usize) -> bool {
@@ -56,7 +56,7 @@ fn play(story: &Story, feature: &Feature) -> Vec<String> {
 
 fn begin(story: &Story, feature: &Feature) {
     let mut command = story.command(env!("CARGO_BIN_EXE_redgreen"));
-    Said::of(
+    ProgramOutput::of(
         "session start",
         &command.args(["session", "start", &feature.brief]).output().unwrap(),
     )
@@ -64,7 +64,7 @@ fn begin(story: &Story, feature: &Feature) {
 }
 
 /// What is wrong about the verdict on one step.
-fn mistake(step: &Step, said: &Said) -> Option<String> {
+fn mistake(step: &Step, said: &ProgramOutput) -> Option<String> {
     let json: Value = serde_json::from_str(&said.stdout).unwrap_or_default();
     let text = |key: &str| json[key].as_str().unwrap_or_default().to_lowercase();
     let (phase, verdict) = (text("phase"), text("verdict"));

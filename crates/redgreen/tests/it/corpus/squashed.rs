@@ -2,7 +2,7 @@
 //! features are proven, and cheats are not.
 
 use super::{Feature, Step, all_right, apply, folder, is_there, read, stage};
-use crate::story::{Said, Story};
+use crate::story::{ProgramOutput, Story};
 
 /// These run every time: feature numbers of projects. The others run with `--include-ignored`.
 const USUAL: [(&str, usize); 3] =
@@ -84,6 +84,6 @@ fn squashed(story: &Story, base: &str, steps: &[&Step], message: &str) -> String
     story.commit(message)
 }
 
-fn verify(story: &Story, base: &str, head: &str) -> Said {
+fn verify(story: &Story, base: &str, head: &str) -> ProgramOutput {
     story.redgreen(&format!("verify {base}..{head} --json"))
 }

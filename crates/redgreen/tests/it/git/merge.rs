@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use redgreen::git::{Git, Merge, MergeRequest, Settled};
+use redgreen::git::{Git, Merge, MergeRequest, MergeState};
 use redgreen::process::Stop;
 use redgreen_core::event::Commits;
 
@@ -48,7 +48,7 @@ impl Bench {
         merged
     }
 
-    fn settle(&self) -> Settled {
+    fn settle(&self) -> MergeState {
         self.git.settle_merge(&branch("main"), &self.source, &self.repo.place("scratch")).unwrap()
     }
 
@@ -62,7 +62,7 @@ impl Bench {
             other => panic!("{other:?}"),
         }
         assert_eq!(self.repo.everything(), before);
-        assert_eq!(self.settle(), Settled::Untouched);
+        assert_eq!(self.settle(), MergeState::Untouched);
         assert_eq!(self.repo.everything(), before);
     }
 
@@ -88,7 +88,7 @@ fn a_clean_merge_keeps_uncommitted_work() {
     let merged = bench.merge();
     bench.check_merged(merged, "main", Some(&bench.repo.root));
     assert_eq!(bench.repo.git("status --porcelain"), "M a.txt\n?? untracked.txt");
-    assert!(matches!(bench.settle(), Settled::Merged { .. }));
+    assert!(matches!(bench.settle(), MergeState::Merged { .. }));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn conflicts_are_found_without_touching_anything() {
         Err(vec!["src/lib.txt".to_owned()])
     );
     assert_eq!(bench.repo.everything(), before);
-    assert_eq!(bench.settle(), Settled::Untouched);
+    assert_eq!(bench.settle(), MergeState::Untouched);
 }
 
 #[test]
@@ -231,9 +231,9 @@ fn check_killed(script: &str) {
     try_run(&bench.repo.root, &["merge", "--no-ff", "-m", "x", &bench.source]);
     bench.repo.hook("pre-merge-commit", "true");
     assert_ne!(bench.repo.everything(), before, "{script}");
-    assert_eq!(bench.settle(), Settled::TakenBack, "{script}");
+    assert_eq!(bench.settle(), MergeState::TakenBack, "{script}");
     assert_eq!(bench.repo.everything(), before, "{script}");
-    assert_eq!(bench.settle(), Settled::Untouched);
+    assert_eq!(bench.settle(), MergeState::Untouched);
     let merged = bench.merge();
     bench.check_merged(merged, "main", Some(&bench.repo.root));
 }
@@ -283,9 +283,9 @@ fn a_merge_killed_among_its_files_is_taken_back() {
         told(bench.git.settle_merge(&branch("main"), &bench.source, &bench.repo.place("scratch")));
     assert!(what.contains("incomplete") && next.contains("index.lock"), "{what}, {next}");
     fs::remove_file(bench.repo.root.join(".git/index.lock")).unwrap();
-    assert_eq!(bench.settle(), Settled::TakenBack);
+    assert_eq!(bench.settle(), MergeState::TakenBack);
     assert_eq!(bench.repo.everything(), before);
-    assert_eq!(bench.settle(), Settled::Untouched);
+    assert_eq!(bench.settle(), MergeState::Untouched);
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn a_checkout_that_a_crash_left_is_cleared_away() {
     run(&bench.repo.root, &["worktree", "add", "-q", left.to_str().unwrap(), "release"]);
     shell(&left, "echo half >src/lib.txt");
     let settled = bench.git.settle_merge(&branch("release"), &bench.source, &scratch).unwrap();
-    assert_eq!((settled, left.exists()), (Settled::TakenBack, false));
+    assert_eq!((settled, left.exists()), (MergeState::TakenBack, false));
     let merged = bench.merge_into("release");
     bench.check_merged(merged, "release", None);
 }
@@ -336,14 +336,14 @@ fn a_sparse_checkout_stays_sparse_when_a_merge_is_taken_back() {
 }
 
 fn check_sparse(bench: &Bench) {
-    assert_eq!(bench.settle(), Settled::Untouched);
+    assert_eq!(bench.settle(), MergeState::Untouched);
     bench.repo.hook("pre-merge-commit", "echo not today >&2; exit 1");
     bench.check_blocked("a hook", "not today");
     let before = bench.repo.everything();
     bench.repo.hook("pre-merge-commit", "kill -9 $PPID");
     try_run(&bench.repo.root, &["merge", "--no-ff", "-m", "x", &bench.source]);
     assert_ne!(bench.repo.everything(), before);
-    assert_eq!(bench.settle(), Settled::TakenBack);
+    assert_eq!(bench.settle(), MergeState::TakenBack);
     assert_eq!(bench.repo.everything(), before);
 }
 
@@ -353,9 +353,9 @@ fn a_sparse_checkout_stays_sparse_when_a_merge_is_killed_among_its_files() {
     let before = bench.repo.everything();
     // What git has written when it dies before the index: the files at the top.
     bench.repo.file("a.txt", "two\n").file("new.txt", "new\n");
-    assert_eq!(bench.settle(), Settled::TakenBack);
+    assert_eq!(bench.settle(), MergeState::TakenBack);
     assert_eq!(bench.repo.everything(), before);
-    assert_eq!(bench.settle(), Settled::Untouched);
+    assert_eq!(bench.settle(), MergeState::Untouched);
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
-use super::{Block, Ended, Limits, Message, ModelErrorKind, Patience, QUICK, Reply, Request, Wire};
+use super::{
+    Block, Ended, Limits, Message, ModelErrorKind, QUICK, Reply, Request, RetryLimits, Wire,
+};
 use super::{ask, calls, client, request, text};
 use crate::runner::node_modules;
 use crate::skip::skipped;
@@ -119,7 +121,7 @@ fn whole_conversations_are_held_with_a_mock_of_others() {
 #[test]
 fn a_mock_that_misbehaves_is_named_for_what_it_does() {
     // It asks for a second after each request too many.
-    let hasty = Limits { patience: Patience { asked_ms_max: 500, ..QUICK.patience }, ..QUICK };
+    let hasty = Limits { patience: RetryLimits { asked_ms_max: 500, ..QUICK.patience }, ..QUICK };
     for (flag, kinds) in [
         ("--chaos-drop", [ModelErrorKind::Server].as_slice()),
         ("--chaos-ratelimit", &[ModelErrorKind::RateLimit]),

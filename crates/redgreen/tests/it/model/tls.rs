@@ -9,7 +9,7 @@ use redgreen::agent::model::Client;
 use redgreen::config::Models;
 use redgreen::process::{self, Program, Stop};
 
-use super::{ENOUGH, Limits, ModelErrorKind, Patience, QUICK, ask, provider, request, text};
+use super::{ENOUGH, Limits, ModelErrorKind, QUICK, RetryLimits, ask, provider, request, text};
 use crate::server::{Server, Turn, Wire};
 use crate::skip::skipped;
 
@@ -94,7 +94,7 @@ fn a_server_is_believed_by_its_certificate() {
     let server = Server::start(vec![Turn::say("in secret")]);
     let forwarder = Forwarder::start(folder.path(), &server);
     let provider = provider(Wire::Chat, &forwarder.url);
-    let limits = Limits { patience: Patience { tries_max: 2, ..QUICK.patience }, ..QUICK };
+    let limits = Limits { patience: RetryLimits { tries_max: 2, ..QUICK.patience }, ..QUICK };
     let trusting = |name: &str| {
         let mut models = Models::default();
         models.certificates = Some(folder.path().join(name));

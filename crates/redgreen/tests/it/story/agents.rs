@@ -11,10 +11,10 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use redgreen::sandbox::Means;
+use redgreen::sandbox::Mechanism;
 
 use super::terminal::on_a_terminal;
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 use crate::sandbox::alone;
 use crate::skip::skipped;
 
@@ -59,7 +59,7 @@ const CYCLE: [&str; 5] = [
 
 /// The run comes to its end, and the branch has exactly one cycle.
 #[track_caller]
-fn develops(story: &Story) -> Said {
+fn develops(story: &Story) -> ProgramOutput {
     let before = story.belongings();
     let said = story.redgreen("run \"a calculator\"").exits(3);
     assert_eq!(story.log(&format!("main..{}", story.branch())), CYCLE);
@@ -172,8 +172,12 @@ fn a_conversation_is_taken_up_where_the_task_says_so() {
 #[test]
 fn a_fenced_agent_may_do_what_it_wants() {
     let story = story(&format!("{WILFUL} flood:RED"), "");
-    let measuring =
-        ["python".into(), "-c".into(), super::unruly::MEASURE.into(), story.place("memory").into()];
+    let measuring = [
+        "python".into(),
+        "-c".into(),
+        super::runaway_tests::MEASURE.into(),
+        story.place("memory").into(),
+    ];
     wilful(&story, &measuring);
     let memory: u64 = fs::read_to_string(story.place("memory")).unwrap().parse().unwrap();
     assert!(memory < MEMORY_BYTES_MAX, "{memory} bytes");
@@ -181,7 +185,7 @@ fn a_fenced_agent_may_do_what_it_wants() {
 
 /// The same behind a fence that is not the strongest of this machine.
 #[track_caller]
-fn held_by(means: Means) {
+fn held_by(means: Mechanism) {
     match alone(means) {
         Ok(words) => {
             let story = story(WILFUL, "");
@@ -194,17 +198,17 @@ fn held_by(means: Means) {
 
 #[test]
 fn bubblewrap_holds_an_agent() {
-    held_by(Means::Bubblewrap);
+    held_by(Mechanism::Bubblewrap);
 }
 
 #[test]
 fn namespaces_hold_an_agent() {
-    held_by(Means::Namespaces);
+    held_by(Mechanism::Namespaces);
 }
 
 #[test]
 fn landlock_holds_an_agent() {
-    held_by(Means::Landlock);
+    held_by(Mechanism::Landlock);
 }
 
 const WILFUL: &str = "secrets:PLAN own_places:PLAN stale_folder:PLAN garbage:PLAN wrong_git:PLAN wrong_branch:RED \
@@ -217,7 +221,7 @@ fn wilful(story: &Story, before: &[OsString]) {
     let (belongings, main) = (story.belongings(), story.git("rev-parse main"));
     let mut command = story.command("env");
     command.args(before).arg(env!("CARGO_BIN_EXE_redgreen")).args(["run", "a calculator"]);
-    let said = Said::of("run", &command.output().unwrap()).exits(3);
+    let said = ProgramOutput::of("run", &command.output().unwrap()).exits(3);
     said.says("refused").says("agent.crash").says("signal 11");
     assert_eq!(story.log(&format!("main..{}", story.branch())), CYCLE);
     assert_eq!(story.belongings(), belongings);

@@ -3,13 +3,13 @@
 
 use std::fs;
 
-use super::{CALCULATOR, Said, Story};
+use super::{CALCULATOR, ProgramOutput, Story};
 
 const RUN: &str = "run --script @kata.toml \"a calculator\"";
 
 /// Runs a line that has to be turned down, and checks that it left nothing behind.
 #[track_caller]
-fn turned_down(story: &Story, line: &str, code: i32, words: &[&str]) -> Said {
+fn turned_down(story: &Story, line: &str, code: i32, words: &[&str]) -> ProgramOutput {
     let before = story.belongings();
     let refs = story.git("for-each-ref");
     let mut said = story.redgreen(line).exits(code);

@@ -10,16 +10,16 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::doors::artifact;
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 use crate::model::peak_kib;
-use crate::server::{Ending, Seen, Server, Turn, Wire};
+use crate::server::{Ending, SeenRequest, Server, Turn, Wire};
 
 const TEST: &str = "from calc import add\n\n\ndef test_adds():\n    assert add(2, 3) == 5\n    assert add(-1, 1) == 0\n";
 const CODE: &str = "def add(a, b):\n    return a + b\n";
 const NEXT: &str = r#"{"currentTest": {"description": "adds two numbers", "testFile": "test_calc.py", "implFile": "calc.py"}}"#;
 
 /// Which agent a request comes from, by its instructions.
-pub(crate) fn role(seen: &Seen) -> &'static str {
+pub(crate) fn role(seen: &SeenRequest) -> &'static str {
     let text = seen.body.to_string();
     let roles = [
         ("You plan.", "plan"),
@@ -32,7 +32,7 @@ pub(crate) fn role(seen: &Seen) -> &'static str {
 }
 
 /// A model that develops an adder in one cycle.
-pub(crate) fn adder(seen: &Seen) -> Turn {
+pub(crate) fn adder(seen: &SeenRequest) -> Turn {
     let done = seen.body.to_string().contains("- [x] adds two numbers");
     // Whether it can call tools is tried first, where its server is the user's own.
     if seen.body.to_string().contains("notes/today.txt") {
@@ -94,7 +94,7 @@ fn told_in_green(wire: Wire, words: &str) -> (Story, Vec<String>) {
     let (asked, is_asked) = mpsc::channel();
     let (go, may_go) = mpsc::channel();
     let may_go = Mutex::new(may_go);
-    let server = Server::answering(move |seen: &Seen| {
+    let server = Server::answering(move |seen: &SeenRequest| {
         let is_code = role(seen) == "green" && seen.body.to_string().contains("test_calc.py");
         if is_code && seen.answers() == 0 {
             asked.send(()).unwrap();
@@ -112,7 +112,7 @@ fn told_in_green(wire: Wire, words: &str) -> (Story, Vec<String>) {
     is_asked.recv().unwrap();
     story.redgreen(&format!("say \"{words}\"")).exits(0).says("during this turn");
     go.send(()).unwrap();
-    Said::of("run", &child.wait_with_output().unwrap())
+    ProgramOutput::of("run", &child.wait_with_output().unwrap())
         .exits(3)
         .says(&format!("you said   {words}"));
     let green = server.requests().into_iter().filter(|seen| role(seen) == "green");
@@ -156,7 +156,7 @@ fn a_models_server_on_this_machine_is_found_and_said() {
         ),
     ] {
         let answer = Turn::status(200).body(models);
-        let asked = move |seen: &Seen| {
+        let asked = move |seen: &SeenRequest| {
             if seen.path.ends_with("/models") { answer.clone() } else { adder(seen) }
         };
         let server = Server::answering(asked);
@@ -465,7 +465,8 @@ fn a_refused_green_is_explained_by_another_model_and_the_projects_notes_go_along
     story.commit("settings");
     story.redgreen("run \"an adder\"").exits(3);
     let requests = server.requests();
-    let diagnosis: Vec<&Seen> = requests.iter().filter(|seen| role(seen) == "diagnosis").collect();
+    let diagnosis: Vec<&SeenRequest> =
+        requests.iter().filter(|seen| role(seen) == "diagnosis").collect();
     assert_eq!(diagnosis.len(), 1, "{:?}", requests.iter().map(role).collect::<Vec<_>>());
     for seen in &requests {
         let model = if role(seen) == "diagnosis" { "claude-haiku-5-5" } else { "claude-opus-5-5" };
@@ -544,7 +545,7 @@ fn reading_editing_testing_and_being_done_takes_few_bytes() {
     story.file("calc.py", "def add(a, b):\n    return a - b\n");
     story.commit("wrong");
     story.redgreen("run \"an adder\"").exits(3);
-    let green: Vec<Seen> =
+    let green: Vec<SeenRequest> =
         server.requests().into_iter().filter(|seen| role(seen) == "green").collect();
     let sizes: Vec<usize> = green.iter().map(|seen| seen.bytes).collect();
     assert_eq!(sizes.len(), 4);

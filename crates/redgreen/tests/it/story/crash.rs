@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::thread;
 use std::time::Instant;
 
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 
 const SIGKILL: i32 = 9;
 /// One point in this many, unless all are wanted.
@@ -203,10 +203,10 @@ fn stage(play: &Play) -> Story {
     story
 }
 
-pub(super) fn kill_at(story: &Story, line: &str, point: &str) -> Said {
+pub(super) fn kill_at(story: &Story, line: &str, point: &str) -> ProgramOutput {
     let mut command = story.prepare(line);
     command.env("REDGREEN_KILL_AT", point);
-    Said::of(line, &command.output().unwrap())
+    ProgramOutput::of(line, &command.output().unwrap())
 }
 
 /// The names of all effects that the only run journalled.

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 
 /// The findings of every check of a name.
 fn findings(answer: &Value, name: &str) -> Vec<String> {
@@ -17,7 +17,7 @@ fn findings(answer: &Value, name: &str) -> Vec<String> {
 }
 
 #[track_caller]
-fn finds(said: &Said, name: &str, words: &str) {
+fn finds(said: &ProgramOutput, name: &str, words: &str) {
     let found = findings(&said.json(), name);
     assert!(found.len() == 1 && found[0].contains(words), "{name}: {found:?} instead of {words:?}");
 }

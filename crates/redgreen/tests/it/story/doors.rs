@@ -1,8 +1,8 @@
 //! The front doors: a specification, a task, a design with context files; from the file to a branch
 //! that waits.
 
-mod faulty;
-mod handed_over;
+mod handover;
+mod invalid_files;
 mod report;
 mod schemas;
 mod seeds;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::scripts::{PLAN, RED_PYTEST as RED};
 use super::terminal::on_a_terminal;
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 
 /// Overwrites the line, clears the screen, sets the title and the clipboard, makes a link, rings;
 /// in both forms of control characters. Reorders words, hides some, and colours others in a colour
@@ -71,7 +71,7 @@ fn is_harmless(what: &str, text: &str) {
 
 /// The verb in every form: plain, in colour, as JSON.
 #[track_caller]
-fn verb(story: &Story, line: &str) -> [Said; 3] {
+fn verb(story: &Story, line: &str) -> [ProgramOutput; 3] {
     let said =
         ["", "--color always ", "--json "].map(|form| story.redgreen(&format!("{form}{line}")));
     for said in &said {
@@ -159,14 +159,16 @@ fn a_run_shows_and_keeps_nothing_that_steers() {
     story.script("kata.toml", &[plan, red, wrong].concat());
     let request = format!("an adder {HOSTILE}{FORGED}");
     let mut refused = story.prepare("run --script @kata.toml --branch");
-    let refused =
-        Said::of("run", &refused.args(["redgreen/od\u{202e}d\u{200b}", "x"]).output().unwrap());
+    let refused = ProgramOutput::of(
+        "run",
+        &refused.args(["redgreen/od\u{202e}d\u{200b}", "x"]).output().unwrap(),
+    );
     is_harmless("run", &refused.stderr);
     let refused = refused.exits(2);
     assert!(refused.stderr.contains("od"), "{}", refused.stderr);
     let branch = "redgreen/odd";
     let mut run = story.prepare("--color always run --script @kata.toml --max-retries 1 --branch");
-    let run = Said::of("run", &run.args([branch, &request]).output().unwrap());
+    let run = ProgramOutput::of("run", &run.args([branch, &request]).output().unwrap());
     is_harmless("run", &run.stdout);
     is_harmless("run", &run.stderr);
     assert!(run.stderr.contains("\u{1b}[32maccepted"), "our colours stay: {}", run.stderr);
@@ -306,7 +308,8 @@ fn names_and_typed_words_add_no_line() {
             &["completions", &name],
         ] {
             let mut command = story.prepare("");
-            let said = Said::of(words[0], &command.args(form).args(words).output().unwrap());
+            let said =
+                ProgramOutput::of(words[0], &command.args(form).args(words).output().unwrap());
             is_harmless(&format!("{form:?} {words:?}"), &said.stdout);
             is_harmless(&format!("{form:?} {words:?}"), &said.stderr);
             assert!(!(said.stdout + &said.stderr).is_empty(), "{words:?}");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{CALCULATOR, Said, Story};
+use super::{CALCULATOR, ProgramOutput, Story};
 
 const RUN: &str = "run --script @kata.toml \"a calculator\"";
 /// Nobody's favourite number; with it the delays are the same each time.
@@ -68,7 +68,7 @@ fn one_signal_stops_cleanly_and_what_was_begun_is_kept() {
         until_it_hangs(&story);
         let asked = Instant::now();
         kill_process(pid(&child), signal).unwrap();
-        let said = Said::of(RUN, &output(child)).exits(130);
+        let said = ProgramOutput::of(RUN, &output(child)).exits(130);
         assert!(asked.elapsed() < AT_ONCE, "{:?}", asked.elapsed());
         said.says("redgreen resume");
         story.assert_no_worktree();
@@ -88,7 +88,7 @@ fn a_second_signal_stops_at_once() {
     let asked = Instant::now();
     kill_process(pid(&child), Signal::INT).unwrap();
     kill_process(pid(&child), Signal::TERM).unwrap();
-    Said::of(RUN, &output(child)).exits(130);
+    ProgramOutput::of(RUN, &output(child)).exits(130);
     assert!(asked.elapsed() < AT_ONCE, "{:?}", asked.elapsed());
     assert!(!is_alive(&story), "the agent still runs");
     story.script("kata.toml", CALCULATOR);
@@ -115,7 +115,7 @@ fn a_signal_does_not_wait_for_a_git_that_loses_nothing() {
         until_it_hangs(&story);
         let asked = Instant::now();
         kill_process(pid(&child), Signal::TERM).unwrap();
-        let said = Said::of(verb, &output(child)).exits(130);
+        let said = ProgramOutput::of(verb, &output(child)).exits(130);
         assert!(asked.elapsed() < AT_ONCE, "{slow}: {:?} {said:?}", asked.elapsed());
         assert!(!is_alive(&story), "{slow}: git still runs");
         story.assert_no_worktree();
@@ -140,7 +140,7 @@ fn a_signal_waits_for_a_git_that_changes_the_checkout() {
     kill_process(pid(&child), Signal::TERM).unwrap();
     thread::sleep(Duration::from_secs(1));
     fs::write(story.place("go"), "").unwrap();
-    Said::of("undo", &output(child)).exits(0);
+    ProgramOutput::of("undo", &output(child)).exits(0);
     assert_ne!(story.git("rev-parse HEAD"), merged);
     assert_eq!(story.git("status --porcelain"), "");
 }

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 
 const RUNS: usize = 20;
 
@@ -87,7 +87,7 @@ fn a_run_at_work_is_not_resumed_twice_while_others_go_on() {
     story.redgreen("run --script @2.toml \"part 2\"").exits(3);
     assert_eq!(story.worktrees(), [id.as_str()], "the other's worktree is not touched");
     fs::write(&gate, "").unwrap();
-    Said::of(line, &first.wait_with_output().unwrap()).exits(3);
+    ProgramOutput::of(line, &first.wait_with_output().unwrap()).exits(3);
 }
 
 /// One cycle that touches files of its own and the list of tests.

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::crash::kill_at;
 use super::scripts::{DONE, GREEN, PLAN, RED};
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 
 const SIGKILL: i32 = 9;
 
@@ -166,7 +166,7 @@ fn killed_at_any_effect_a_squash_comes_to_the_same() {
     };
     for at in ["before:1", "after:1", "before:2", "after:2"] {
         let (story, _) = waiting();
-        let said: Said = kill_at(&story, "approve --squash", at);
+        let said: ProgramOutput = kill_at(&story, "approve --squash", at);
         assert_eq!(said.signal, Some(SIGKILL), "{at}: {said:?}");
         // Nobody has to remember how it was asked for.
         story.redgreen("approve").exits(0);

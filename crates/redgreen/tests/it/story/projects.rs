@@ -11,7 +11,7 @@ use std::{fs, thread};
 use serde_json::Value;
 
 use super::scripts::{GREEN, PLAN, RED_PYTEST as RED};
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 use crate::runner::{is_installed, node_modules, versions};
 use crate::skip::skipped;
 
@@ -19,7 +19,7 @@ const SECRET: &str = "postgres://ada:pa55word@localhost/shop";
 
 /// What doctor saw in a check of this name.
 #[track_caller]
-fn saw(said: &Said, name: &str) -> String {
+fn saw(said: &ProgramOutput, name: &str) -> String {
     let answer = said.json();
     let checks = answer["checks"].as_array().unwrap();
     let found = checks.iter().find(|check| check["name"] == name);

@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::scripts::{DONE, GREEN, PLAN, RED, RED_PYTEST, WRONG, failing, turn};
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 
 const RUN: &str = "run --script @kata.toml \"an adder\"";
 /// Puts what the agent was told where the test can read it.
@@ -363,7 +363,7 @@ fn a_runner_that_breaks_is_undecided_and_a_resume_asks_it_again() {
         &format!("{}, {{ shell = \"touch switch/off\" }}", write("test_add.py", GOOD_TEST)),
     );
     story.script("kata.toml", &[PLAN, &off, GREEN, DONE].concat());
-    let said: Said = story.redgreen(RUN);
+    let said: ProgramOutput = story.redgreen(RUN);
     assert!(switch.exists(), "{}", said.stderr);
     let said =
         said.exits(3).says("[runner.broken]").says("undecided in RED; needs a human decision");

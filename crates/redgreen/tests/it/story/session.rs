@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::terminal::on_a_terminal;
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 
 const TEST: &str = "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    \
                     def test_adds(self):\n        assert add(1, 2) == 3\n\n    \
@@ -21,7 +21,7 @@ const CODE: &str = "def add(a, b):\n    return a + b\n";
 
 impl Story {
     /// `redgreen hook <host>` with a message on stdin.
-    pub(crate) fn hook(&self, line: &str, message: &str) -> Said {
+    pub(crate) fn hook(&self, line: &str, message: &str) -> ProgramOutput {
         let mut child = self
             .prepare(line)
             .stdin(Stdio::piped())
@@ -31,7 +31,7 @@ impl Story {
             .unwrap();
         // One that does not want to read all of it ends before.
         child.stdin.take().unwrap().write_all(message.as_bytes()).ok();
-        Said::of(line, &child.wait_with_output().unwrap())
+        ProgramOutput::of(line, &child.wait_with_output().unwrap())
     }
 
     /// What Claude Code is answered.
@@ -347,7 +347,7 @@ fn another_worktree_has_a_session_of_its_own() {
         .unwrap();
     let there = |line: &str| {
         let mut command = story.prepare(line);
-        Said::of(line, &command.current_dir(&other).output().unwrap())
+        ProgramOutput::of(line, &command.current_dir(&other).output().unwrap())
     };
     there("session status").exits(2).says("no session is open");
     there("session start elsewhere").exits(0);

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::crash::kill_at;
 use super::recovery::write;
 use super::scripts::{DONE, turn};
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 
 const PLAN: &str = r#"
 [[plan]]
@@ -68,7 +68,7 @@ fn story(red: &str, green: &str) -> Story {
     story
 }
 
-fn run(story: &Story, options: &str) -> Said {
+fn run(story: &Story, options: &str) -> ProgramOutput {
     story.redgreen(&format!("run --script @kata.toml {options} \"roman numerals\""))
 }
 
@@ -98,7 +98,7 @@ fn code(story: &Story) -> String {
 
 /// The right attempt became GREEN, the two others are in salvage.
 #[track_caller]
-pub(crate) fn the_third_wins(story: &Story, said: Said, agents: [&str; 3]) {
+pub(crate) fn the_third_wins(story: &Story, said: ProgramOutput, agents: [&str; 3]) {
     let said = said.exits(3).says("waiting for a human");
     assert_eq!(code(story), RIGHT, "{}", said.stderr);
     assert_eq!(story.git("worktree list --porcelain").matches("worktree ").count(), 1);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Story;
 use crate::runner::{is_installed, node_modules};
-use crate::server::{Seen, Server, Turn};
+use crate::server::{SeenRequest, Server, Turn};
 
 fn cassettes(language: &str) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/story/small_models");
@@ -123,7 +123,7 @@ fn finishes(language: &str, least: usize, begin: impl Fn() -> Story) {
 }
 
 /// A server that says how small its model is, and a model that answers questions and nothing else.
-fn small(seen: &Seen) -> Turn {
+fn small(seen: &SeenRequest) -> Turn {
     let body = seen.body.to_string();
     if seen.path.ends_with("/models") {
         return Turn::status(200)

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 
 const RUN: &str = "run --script @kata.toml \"a calculator\"";
 /// The effect at which the first test is written.
@@ -77,7 +77,7 @@ fn a_run_killed_at_its_very_end_is_ended_by_the_next_verb() {
     let story = killed("before:200");
     let mut command = story.prepare("approve");
     command.env("REDGREEN_KILL_AT", "before:2");
-    assert_eq!(Said::of("approve", &command.output().unwrap()).signal, Some(9));
+    assert_eq!(ProgramOutput::of("approve", &command.output().unwrap()).signal, Some(9));
     assert_eq!(open_runs(&story), 1);
     story.redgreen("run --script @kata.toml --max-retries 0 \"it is all there\"");
     assert_eq!(open_runs(&story), 1, "only the new one");

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::doors::{SPEC, SPEC_SCRIPT};
 use super::scripts::{DONE, GREEN, PLAN, RED, turn};
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 
 /// Longer than anything takes here, on a machine that has much to do.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -62,8 +62,8 @@ pub(super) fn start(story: &Story, line: &str) -> Child {
     story.prepare(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-pub(super) fn ended(line: &str, child: Child) -> Said {
-    Said::of(line, &child.wait_with_output().unwrap())
+pub(super) fn ended(line: &str, child: Child) -> ProgramOutput {
+    ProgramOutput::of(line, &child.wait_with_output().unwrap())
 }
 
 pub(crate) fn run_folder(story: &Story) -> PathBuf {
@@ -237,17 +237,17 @@ fn a_plan_that_cannot_be_used_is_refused_and_the_old_one_stays() {
         story.script("new-list", list);
         let mut plan = story.prepare("plan");
         plan.env("EDITOR", format!("cp '{}'", story.place("new-list").display()));
-        Said::of("plan", &plan.output().unwrap())
+        ProgramOutput::of("plan", &plan.output().unwrap())
             .exits(2)
             .says("this list is not valid")
             .says(words);
     }
     let mut broken = story.prepare("plan");
     broken.env("EDITOR", "false");
-    Said::of("plan", &broken.output().unwrap()).exits(4).says("the plan is unchanged");
+    ProgramOutput::of("plan", &broken.output().unwrap()).exits(4).says("the plan is unchanged");
     let mut unchanged = story.prepare("plan");
     unchanged.env("EDITOR", "true");
-    Said::of("plan", &unchanged.output().unwrap()).exits(0).says("the plan is unchanged");
+    ProgramOutput::of("plan", &unchanged.output().unwrap()).exits(0).says("the plan is unchanged");
     story.redgreen("resume").exits(3).says("waiting for a human");
 }
 

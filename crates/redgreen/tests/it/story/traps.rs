@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 
 /// How long a verdict may take, on a busy machine.
 const SECONDS_MAX: &str = "200";
@@ -66,7 +66,7 @@ fn survives(set: impl Fn(&Story) -> String) {
     command.args(["--kill-after=10", SECONDS_MAX, "sh", "-c"]);
     command.arg(format!("ulimit -v {MEMORY_KIB_MAX}; exec \"$@\"")).arg("limited");
     command.arg(env!("CARGO_BIN_EXE_redgreen")).args(["judge", "green", "--timeout", "5"]);
-    let said = Said::of("judge green", &command.output().unwrap());
+    let said = ProgramOutput::of("judge green", &command.output().unwrap());
     assert_ne!(said.code, Some(TIMED_OUT), "{said:?}");
     assert!(matches!(said.code, Some(0 | 1 | 3)), "{said:?}");
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine\n", "{said:?}");
@@ -104,7 +104,7 @@ fn what_an_agent_leaves_in_the_worktree_is_survived() {
         .args(["--signal=KILL", SECONDS_MAX])
         .arg(env!("CARGO_BIN_EXE_redgreen"))
         .args(["run", "an adder"]);
-    let said = Said::of("run", &command.output().unwrap());
+    let said = ProgramOutput::of("run", &command.output().unwrap());
     assert_eq!(said.code, Some(1), "{said:?}");
     assert_eq!(fs::read_to_string(&mine).unwrap(), "mine\n", "{said:?}");
     assert!(!ran.exists(), "{said:?}");

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::scripts::{DONE, GREEN, PLAN, RED, RED_PYTEST, WRONG, turn};
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 
 const RUN: &str = "run --script @kata.toml \"an adder\"";
 /// How long another process may take to get to work.
@@ -21,7 +21,7 @@ fn story(turns: &[&str]) -> Story {
 
 /// Every line of stdout is a versioned object; the last one.
 #[track_caller]
-fn objects(said: &Said) -> Value {
+fn objects(said: &ProgramOutput) -> Value {
     assert_eq!(said.stderr, "", "JSON is all there is to say");
     for line in said.stdout.lines() {
         let value: Value =
@@ -32,7 +32,7 @@ fn objects(said: &Said) -> Value {
 }
 
 #[track_caller]
-fn fits_a_screen(said: &Said) {
+fn fits_a_screen(said: &ProgramOutput) {
     assert!(said.stdout.lines().count() <= 24, "more than a screen:\n{}", said.stdout);
     let last = said.stdout.lines().last().unwrap_or_default();
     assert!(last.starts_with("  next "), "the next command is not the last line:\n{}", said.stdout);

@@ -8,7 +8,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 use crate::runner::is_installed;
 use crate::skip::skipped;
 
@@ -41,7 +41,7 @@ fn feature() -> Story {
 }
 
 #[track_caller]
-fn verify(story: &Story, line: &str) -> (Said, Value) {
+fn verify(story: &Story, line: &str) -> (ProgramOutput, Value) {
     let said = story.redgreen(&format!("verify {line} --json"));
     let json = said.json();
     let exit = match json["outcome"].as_str() {

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::recovery::{listening, told, write};
 use super::scripts::{DONE, turn};
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 use crate::runner::{is_installed, node_modules};
 use tables::{Kata, WAYS};
 
@@ -63,7 +63,7 @@ fn note(story: &Story, subject: &str) -> Value {
 }
 
 /// A run in which GREEN tries every way of writing the answers out, and then writes code.
-fn refused_in_every_way(kata: &Kata, story: &Story) -> Said {
+fn refused_in_every_way(kata: &Kata, story: &Story) -> ProgramOutput {
     let mut script = format!(
         "\n[[plan]]\ndo = [{{ write = \"test-list.md\", text = \"- [ ] small numbers\\n\" }}]\n\
          next = {{ description = \"small numbers\", test-file = \"{}\", impl-file = \"{}\" }}\n",
@@ -379,7 +379,7 @@ fn the_tests_join_the_files_of_a_person() {
     assert!(files.contains("tests/test_more.py") && files.contains("roman.py"), "{files}");
 }
 
-fn kill(story: &Story, line: &str, point: &str) -> Said {
+fn kill(story: &Story, line: &str, point: &str) -> ProgramOutput {
     super::crash::kill_at(story, line, point)
 }
 

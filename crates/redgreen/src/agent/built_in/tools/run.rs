@@ -11,10 +11,10 @@ use redgreen_core::report::{Exit, Report};
 use redgreen_core::tool::{Bash, RunTests, digest};
 
 use super::{Answer, Workbench, bounded};
-use crate::config::{self, Provided};
+use crate::config::{self, TestInputs};
 use crate::failure::Failure;
 use crate::process::{Interrupted, Limits, Program};
-use crate::runner::{self, Fenced, Settings};
+use crate::runner::{self, SandboxedFolder, Settings};
 use crate::sandbox::{Fence, Network, Sandbox};
 
 /// The limit of a command's output. The middle is dropped.
@@ -95,7 +95,7 @@ impl Workbench<'_> {
     fn report(&self, selection: &Selection) -> Result<Report> {
         let environment = &self.settings.environment;
         let suite = runner::suite(self.place.root(), &self.settings.test)?;
-        let Provided { variables, secrets, services, .. } = self.settings.test.for_agents()?;
+        let TestInputs { variables, secrets, services, .. } = self.settings.test.for_agents()?;
         let own = self.env.iter().map(|(name, value)| (name.into(), value.into()));
         let settings = Settings {
             timeout: self.test_time.min(self.time_left()),
@@ -108,8 +108,12 @@ impl Workbench<'_> {
         };
         let sandbox = self.sandbox()?;
         let (fence, env) = (self.fence(&sandbox)?, self.known(&sandbox)?);
-        let fenced =
-            Fenced { folder: self.place.root(), sandbox: &sandbox, fence: &fence, env: &env };
+        let fenced = SandboxedFolder {
+            folder: self.place.root(),
+            sandbox: &sandbox,
+            fence: &fence,
+            env: &env,
+        };
         let _set_aside = self.settings.visible.set_aside(&sandbox, &self.places)?;
         suite.run(runner::Place::Fenced(&fenced), selection, &settings, self.stop)
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use redgreen_core::tool::{Edit, Glob, Grep, Read};
+use redgreen_core::tool::{Edit, Glob, Grep, ReadArgs};
 
 use super::*;
 use crate::agent::visible::Visible;
@@ -63,7 +63,7 @@ impl Project {
 }
 
 fn read(file_path: &str, offset: Option<usize>, limit: Option<usize>) -> Call {
-    Call::Read(Read { file_path: file_path.to_owned(), offset, limit })
+    Call::Read(ReadArgs { file_path: file_path.to_owned(), offset, limit })
 }
 
 fn edit(old: &str, new: &str, all: bool) -> Call {

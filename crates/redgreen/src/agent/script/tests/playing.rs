@@ -11,7 +11,7 @@ use redgreen_core::phase::Role;
 
 use super::{LIMIT, assignment, orders, take};
 use crate::agent::script::Script;
-use crate::agent::{Agent, Taken};
+use crate::agent::{Agent, TurnOutput};
 use crate::process::{Interrupted, Limits, Program, Stop};
 
 /// A worktree inside another folder, with the files `a` and `b`.
@@ -30,11 +30,11 @@ impl Place {
         self.0.path().join("worktree")
     }
 
-    fn play(&self, actions: &str) -> Taken {
+    fn play(&self, actions: &str) -> TurnOutput {
         self.play_within(actions, LIMIT)
     }
 
-    fn play_within(&self, actions: &str, limit: Duration) -> Taken {
+    fn play_within(&self, actions: &str, limit: Duration) -> TurnOutput {
         take(
             &format!("[[green]]\ndo = [{actions}]"),
             Role::Implementing,
@@ -50,7 +50,7 @@ impl Place {
 }
 
 /// How a turn ended, in a few words.
-fn ended(taken: &Taken) -> String {
+fn ended(taken: &TurnOutput) -> String {
     match &taken.turn {
         Turn::Done { answer } => format!("done {answer}"),
         Turn::Failed { failure, message } => format!("{}: {message}", failure.as_str()),

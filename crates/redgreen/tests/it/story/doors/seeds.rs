@@ -18,20 +18,20 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 
 use super::{SPEC, SPEC_SCRIPT, TASK, TASK_SCRIPT, artifact, json, run_folder};
-use crate::server::{Seen, Server, Turn, Wire};
+use crate::server::{SeenRequest, Server, Turn, Wire};
 use crate::story::built_in::served;
-use crate::story::{Said, Story};
+use crate::story::{ProgramOutput, Story};
 
 pub(super) const RUN_SPEC: &str = "run --script @kata.toml --spec @spec.yaml";
 pub(super) const RUN_TASK: &str = "run --script @kata.toml --task @task.json";
 
 /// A run that is over, and what it said.
-struct Told {
+struct Parameters {
     story: Story,
-    said: Said,
+    said: ProgramOutput,
 }
 
-impl Told {
+impl Parameters {
     fn new(story: Story, line: &str, code: i32) -> Self {
         let said = story.redgreen(line).exits(code);
         Self { story, said }
@@ -86,8 +86,8 @@ fn names(list: &Value) -> Vec<&str> {
 
 /// A specification: RED at once; GREEN lacks a module, then breaks a test that was there, then is
 /// right.
-fn spec_run() -> &'static Told {
-    static TOLD: OnceLock<Told> = OnceLock::new();
+fn spec_run() -> &'static Parameters {
+    static TOLD: OnceLock<Parameters> = OnceLock::new();
     TOLD.get_or_init(|| {
         let (before, last) = SPEC_SCRIPT.rsplit_once("[[green]]").unwrap();
         let breaks =
@@ -102,35 +102,35 @@ fn spec_run() -> &'static Told {
             "{before}[[green]]{breaks}\n[[diagnosis]]\nanswer = \"one is one\"\n\n[[green]]{last}"
         );
         story.script("spec.yaml", SPEC).script("kata.toml", &script);
-        Told::new(story, RUN_SPEC, 3)
+        Parameters::new(story, RUN_SPEC, 3)
     })
 }
 
 /// A task, and everything right at the first try.
-fn task_run() -> &'static Told {
-    static TOLD: OnceLock<Told> = OnceLock::new();
+fn task_run() -> &'static Parameters {
+    static TOLD: OnceLock<Parameters> = OnceLock::new();
     TOLD.get_or_init(|| {
         let story = Story::shared_pytest();
         let refactored = "\n[[refactor]]\ndo = [{ edit = \"temperature.py\", old = \"celsius * 9 // 5 + 32\", new = \"32 + celsius * 9 // 5\" }]\n";
         story.script("task.json", TASK).script("kata.toml", &format!("{TASK_SCRIPT}{refactored}"));
-        Told::new(story, RUN_TASK, 3)
+        Parameters::new(story, RUN_TASK, 3)
     })
 }
 
 /// A model that takes a specification through the built-in agent, and the server that plays it.
-fn model_run() -> &'static (Told, Server) {
-    static TOLD: OnceLock<(Told, Server)> = OnceLock::new();
+fn model_run() -> &'static (Parameters, Server) {
+    static TOLD: OnceLock<(Parameters, Server)> = OnceLock::new();
     TOLD.get_or_init(|| {
         let server = Server::answering(shopkeeper);
         let story = served(Story::shared_pytest(), &server, Wire::Anthropic);
         story.file("notes.txt", "first line\na needle in it\n").script("spec.yaml", SPEC);
         story.commit("notes");
-        (Told::new(story, "run --spec @spec.yaml", 3), server)
+        (Parameters::new(story, "run --spec @spec.yaml", 3), server)
     })
 }
 
 /// Which agent asks, by its instructions.
-fn role(seen: &Seen) -> &'static str {
+fn role(seen: &SeenRequest) -> &'static str {
     let text = seen.body["system"].to_string();
     let roles = [
         ("Write every test of the brief", "red"),
@@ -142,7 +142,7 @@ fn role(seen: &Seen) -> &'static str {
 
 /// The scripted turns of a specification, as tool calls: every tool is used, and several in one
 /// answer.
-fn shopkeeper(seen: &Seen) -> Turn {
+fn shopkeeper(seen: &SeenRequest) -> Turn {
     let script: toml::Value = toml::from_str(SPEC_SCRIPT).unwrap();
     let wrote = |role: &str, turn: usize, index: usize| {
         let action = &script[role][turn]["do"][index];

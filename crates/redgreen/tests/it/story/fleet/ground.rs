@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::skip::skipped;
-use crate::story::{Said, Story};
+use crate::story::{ProgramOutput, Story};
 
 /// Each job writes files of its own: the folder of its checkout has its id.
 const KATA: &str = r#"
@@ -104,7 +104,7 @@ impl Fleet {
         None
     }
 
-    pub(super) fn redgreen(&self, line: &str) -> Said {
+    pub(super) fn redgreen(&self, line: &str) -> ProgramOutput {
         self.story.redgreen(line)
     }
 
@@ -120,9 +120,9 @@ impl Fleet {
     }
 
     /// A worker that ends when there is nothing left to do.
-    pub(super) fn work(&self, name: &str) -> Said {
+    pub(super) fn work(&self, name: &str) -> ProgramOutput {
         let line = self.worker(name);
-        Said::of(&line, &self.story.prepare(&line).output().unwrap())
+        ProgramOutput::of(&line, &self.story.prepare(&line).output().unwrap())
     }
 
     pub(super) fn worker(&self, name: &str) -> String {

@@ -8,11 +8,11 @@ use std::process::Stdio;
 use redgreen::config::Environment;
 use redgreen::ops::hook::answer;
 use redgreen::process::Stop;
-use redgreen_core::hook::{Moment, read};
+use redgreen_core::hook::{HookEvent, read};
 use serde_json::{Value, json};
 
 use super::{CODE, TEST};
-use crate::story::{Said, Story};
+use crate::story::{ProgramOutput, Story};
 
 impl Story {
     /// The folder of redgreen's state.
@@ -45,7 +45,7 @@ impl Story {
             .spawn()
             .unwrap();
         child.stdin.take().unwrap().write_all(message.to_string().as_bytes()).unwrap();
-        Said::of("hook claude", &child.wait_with_output().unwrap()).exits(0).stdout
+        ProgramOutput::of("hook claude", &child.wait_with_output().unwrap()).exits(0).stdout
     }
 }
 
@@ -200,7 +200,7 @@ fn a_session_is_found_from_wherever_the_agent_stands() {
             .unwrap();
         let stop = message("Stop", &outside, Value::Null).to_string();
         child.stdin.take().unwrap().write_all(stop.as_bytes()).unwrap();
-        let said = Said::of(name, &child.wait_with_output().unwrap()).exits(0).stdout;
+        let said = ProgramOutput::of(name, &child.wait_with_output().unwrap()).exits(0).stdout;
         assert!(said.contains("not done yet"), "{name}: {said}");
     }
     // Nobody is refereed in a folder without a session.
@@ -351,7 +351,7 @@ fn damaged_messages_are_answered_in_a_session() {
         }
         let Ok(event) = read(&bytes, None) else { continue };
         // A stop runs the tests.
-        if event.moment != Moment::Stop {
+        if event.moment != HookEvent::Stop {
             // An error is an answer as well: it denies the edit.
             answer(&event, &story.root, &environment, &Stop::default()).ok();
             answered += 1;

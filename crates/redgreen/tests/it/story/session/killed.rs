@@ -13,12 +13,12 @@ const EFFECTS_MAX: usize = 12;
 
 /// A session's checkout with something of everything that is the user's, as it was when it was
 /// saved.
-struct Saved {
+struct SavedSession {
     story: Story,
     copy: PathBuf,
 }
 
-impl Saved {
+impl SavedSession {
     /// A checkout after `lines` were typed; a line `PATH=TEXT` writes a file.
     fn after(lines: &[&str]) -> Self {
         let story = Story::new();
@@ -111,7 +111,7 @@ impl Saved {
 
 #[test]
 fn killed_at_any_effect_a_start_is_typed_again() {
-    Saved::after(&[]).walk("session start one", false, |saved, _| {
+    SavedSession::after(&[]).walk("session start one", false, |saved, _| {
         let again = saved.story.redgreen("session start one");
         assert!(
             again.code == Some(0) || again.stderr.contains("is already open in this checkout"),
@@ -125,7 +125,7 @@ fn killed_at_any_effect_a_start_is_typed_again() {
 #[test]
 fn killed_at_any_effect_a_check_is_typed_again() {
     let test = format!("test_calc.py={TEST}");
-    Saved::after(&["session start one", &test]).walk("session check", false, |saved, _| {
+    SavedSession::after(&["session start one", &test]).walk("session check", false, |saved, _| {
         saved.story.redgreen("session check").exits(0);
         let status = saved.story.redgreen("session status --json").exits(0).json();
         assert_eq!(
@@ -140,7 +140,7 @@ fn killed_at_any_effect_a_check_is_typed_again() {
 #[test]
 fn killed_at_any_effect_a_commit_is_made_once_with_its_handoff() {
     let test = format!("test_calc.py={TEST}");
-    let saved = Saved::after(&["session start one", &test, "session check"]);
+    let saved = SavedSession::after(&["session start one", &test, "session check"]);
     let before = saved.story.git("rev-parse HEAD");
     saved.walk("session check --commit", true, |saved, effect| {
         let story = &saved.story;
@@ -157,7 +157,7 @@ fn killed_at_any_effect_a_commit_is_made_once_with_its_handoff() {
 #[test]
 fn killed_at_any_effect_an_undo_and_an_end_are_typed_again() {
     let test = format!("test_calc.py={TEST}");
-    let saved = Saved::after(&["session start one", &test, "session check"]);
+    let saved = SavedSession::after(&["session start one", &test, "session check"]);
     saved.walk("session undo", false, |saved, _| {
         let again = saved.story.redgreen("session undo");
         assert!(
@@ -168,7 +168,7 @@ fn killed_at_any_effect_an_undo_and_an_end_are_typed_again() {
         saved.end();
     });
     // The accepted tree is nowhere else by then: it is kept.
-    let saved = Saved::after(&[
+    let saved = SavedSession::after(&[
         "session start one",
         &test,
         "session check",

@@ -8,7 +8,7 @@ use std::sync::{Mutex, mpsc};
 use serde_json::json;
 
 use super::{barrier, ended, let_go, run_folder, start, until_at};
-use crate::server::{Seen, Server, Turn, Wire};
+use crate::server::{SeenRequest, Server, Turn, Wire};
 use crate::story::Story;
 use crate::story::built_in::{adder, role, served};
 use crate::story::scripts::{DONE, GREEN, PLAN, turn};
@@ -66,19 +66,20 @@ impl Talking {
         let (asks, asked) = mpsc::channel();
         let (go, may_go) = mpsc::channel();
         let may_go = Mutex::new(may_go);
-        let server = Server::answering(move |seen: &Seen| match (role(seen), seen.answers()) {
-            ("green", 0) => {
-                let code = "def add(a, b):\n    return a + b\n";
-                let write = json!({ "file_path": "calc.py", "content": code });
-                Turn::say(SPOKEN).and_call("Write", write)
-            }
-            ("green", _) => {
-                asks.send(()).unwrap();
-                may_go.lock().unwrap().recv().unwrap();
-                adder(seen)
-            }
-            _ => adder(seen),
-        });
+        let server =
+            Server::answering(move |seen: &SeenRequest| match (role(seen), seen.answers()) {
+                ("green", 0) => {
+                    let code = "def add(a, b):\n    return a + b\n";
+                    let write = json!({ "file_path": "calc.py", "content": code });
+                    Turn::say(SPOKEN).and_call("Write", write)
+                }
+                ("green", _) => {
+                    asks.send(()).unwrap();
+                    may_go.lock().unwrap().recv().unwrap();
+                    adder(seen)
+                }
+                _ => adder(seen),
+            });
         let story = served(Story::pytest(), &server, Wire::Anthropic);
         Self { _server: server, story, asked, go }
     }
@@ -156,7 +157,7 @@ fn a_command_tells_the_user_that_a_run_waits() {
     // What a project's settings name needs the user's agreement.
     let mut untrusted = story.prepare(RUN);
     untrusted.env_remove("REDGREEN_TRUST");
-    let said = super::Said::of(RUN, &untrusted.output().unwrap()).exits(2);
+    let said = super::ProgramOutput::of(RUN, &untrusted.output().unwrap()).exits(2);
     said.says("notify.command: sh -c");
     story.redgreen("run --script @kata.toml --pause-after red \"an adder\"").exits(3);
     story.redgreen("resume").exits(3);

@@ -14,7 +14,7 @@ use crate::story::steer::watching::Talking;
 use crate::story::steer::{
     agent_output, barrier, ended, heard, let_go, run_folder, start, until, until_at,
 };
-use crate::story::{Said, Story};
+use crate::story::{ProgramOutput, Story};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/story/ui/browser.mjs");
 const GREEN_ACT: &str = r#"{ write = "calc.py", text = "def add(a, b):\n    return a + b\n" }"#;
@@ -49,7 +49,7 @@ fn browse(story: &Story, server: &Server, scenario: &str, meanwhile: impl FnOnce
     let mut child = node.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     until(scenario, || pictures.join("seen").exists() || child_is_done(&mut child));
     meanwhile();
-    let said = Said::of(scenario, &child.wait_with_output().unwrap());
+    let said = ProgramOutput::of(scenario, &child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(0), "{}\n{}", said.stdout, said.stderr);
     serde_json::from_str(said.stdout.trim()).unwrap()
 }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use super::{Told, artifact, codes, model_run, names, role, tool_results};
+use super::{Parameters, artifact, codes, model_run, names, role, tool_results};
 use crate::server::Server;
 use crate::story::Story;
 use crate::story::recovery::{GOOD_CODE, GOOD_TEST, listening, told as told_to, write};
@@ -16,19 +16,19 @@ use crate::story::scripts::{DONE, GREEN, PLAN, RED_PYTEST as RED, WRONG, failing
 const RUN: &str = "run --script @kata.toml \"an adder\"";
 
 /// Three cycles, everything right at the first try.
-fn clean() -> &'static Told {
-    static TOLD: OnceLock<Told> = OnceLock::new();
+fn clean() -> &'static Parameters {
+    static TOLD: OnceLock<Parameters> = OnceLock::new();
     TOLD.get_or_init(|| {
         let story = Story::shared();
         story.script("kata.toml", crate::story::CALCULATOR);
-        Told::new(story, "run --script @kata.toml \"a calculator\"", 3)
+        Parameters::new(story, "run --script @kata.toml \"a calculator\"", 3)
     })
 }
 
 /// One cycle with every row of the recovery table in it: rate limit, timeout, no syntax, passes at
 /// once, breaks others, still fails, a refactoring that breaks.
-fn troubled() -> &'static Told {
-    static TOLD: OnceLock<Told> = OnceLock::new();
+fn troubled() -> &'static Parameters {
+    static TOLD: OnceLock<Parameters> = OnceLock::new();
     TOLD.get_or_init(|| {
         let story = Story::shared_pytest();
         story
@@ -53,19 +53,19 @@ fn troubled() -> &'static Told {
             DONE,
         ];
         story.script("kata.toml", &script.concat());
-        Told::new(story, RUN, 3)
+        Parameters::new(story, RUN, 3)
     })
 }
 
 /// The journal's lines of a kind.
-fn events(told: &Told, kind: &str) -> Vec<Value> {
+fn events(told: &Parameters, kind: &str) -> Vec<Value> {
     let journal =
         std::fs::read_to_string(super::run_folder(&told.story).join("journal.jsonl")).unwrap();
     let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.filter(|line| line["event"] == kind).collect()
 }
 
-fn handoffs(told: &Told) -> Vec<Value> {
+fn handoffs(told: &Parameters) -> Vec<Value> {
     let answer = told.story.redgreen("--json history --limit 99").exits(0).json();
     answer["handoffs"].as_array().unwrap().clone()
 }
@@ -98,7 +98,7 @@ mod phase_1_3 {
     #[test]
     fn verify_data_models_have_proper_equality() {
         let (told, other) = (clean(), troubled());
-        let state = |told: &Told| told.story.redgreen("--json status").exits(0).json();
+        let state = |told: &Parameters| told.story.redgreen("--json status").exits(0).json();
         assert_eq!(state(told), state(told), "the same journal is the same state");
         assert_ne!(state(told), state(other));
     }
@@ -270,7 +270,7 @@ mod phase_5_6 {
     fn test_single_phase_execution_works_end_to_end() {
         let story = Story::pytest();
         story.script("kata.toml", PLAN);
-        let told = Told::new(story, RUN, 4);
+        let told = Parameters::new(story, RUN, 4);
         assert_eq!(told.subjects(), ["plan: adds"]);
         assert_eq!(told.note(&told.commits()[0])["nextPhase"], "RED");
     }
@@ -362,7 +362,7 @@ mod phase_6_5 {
     fn test_error_state_is_recorded_in_notes() {
         let story = Story::pytest();
         story.script("kata.toml", &[PLAN, RED, WRONG].concat());
-        let told = Told::new(story, &format!("{RUN} --max-iterations 1"), 1);
+        let told = Parameters::new(story, &format!("{RUN} --max-iterations 1"), 1);
         let note = told.note(told.commits().last().unwrap());
         assert_eq!(
             (&note["errorDetails"]["type"], &note["retryCount"]),

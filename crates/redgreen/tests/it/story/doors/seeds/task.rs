@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::{RUN_TASK, TASK, TASK_SCRIPT, Told, artifact, codes, json, names, task_run};
+use super::{Parameters, RUN_TASK, TASK, TASK_SCRIPT, artifact, codes, json, names, task_run};
 use crate::skip::skipped;
 use crate::story::Story;
 use crate::story::doors::{story, turned_down};
@@ -10,8 +10,8 @@ use crate::story::scripts::turn;
 
 /// RED goes wrong in four ways before it is right, GREEN in one, and both refactorings are worse
 /// than none.
-fn troubled() -> &'static Told {
-    static TOLD: OnceLock<Told> = OnceLock::new();
+fn troubled() -> &'static Parameters {
+    static TOLD: OnceLock<Parameters> = OnceLock::new();
     TOLD.get_or_init(|| {
         let (red, green) = TASK_SCRIPT.split_once("[[green]]").unwrap();
         let file = |text: &str| turn("red", &format!("{{ write = \"tests/test_temperature.py\", text = {text:?} }}"));
@@ -31,7 +31,7 @@ fn troubled() -> &'static Told {
         ];
         let story = Story::shared_pytest();
         story.script("task.json", TASK).script("kata.toml", &script.concat());
-        Told::new(story, &format!("{RUN_TASK} --max-retries 9"), 3)
+        Parameters::new(story, &format!("{RUN_TASK} --max-retries 9"), 3)
     })
 }
 

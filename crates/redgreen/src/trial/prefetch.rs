@@ -16,11 +16,11 @@ use crate::process::Stop;
 const HELPERS_MAX: usize = 3;
 
 /// The queue, the running and the finished experiments.
-pub(super) struct Ahead {
-    shared: Arc<Shared>,
+pub(super) struct Prefetch {
+    shared: Arc<PrefetchState>,
 }
 
-struct Shared {
+struct PrefetchState {
     /// Set when the results are no longer needed.
     stop: Stop,
     list: Mutex<List>,
@@ -38,7 +38,7 @@ struct List {
     mutants_until: Option<Instant>,
 }
 
-impl Ahead {
+impl Prefetch {
     /// Without an annex there are no helpers.
     pub(super) fn start<'scope, 'env>(
         scope: &'scope Scope<'scope, 'env>,
@@ -46,7 +46,8 @@ impl Ahead {
         conditions: &Conditions<'env>,
         stop: Stop,
     ) -> Self {
-        let shared = Arc::new(Shared { stop, list: Mutex::default(), changed: Condvar::new() });
+        let shared =
+            Arc::new(PrefetchState { stop, list: Mutex::default(), changed: Condvar::new() });
         let beside =
             thread::available_parallelism().map_or(0, |cores| cores.get().saturating_sub(1));
         let count = if annex.is_some() { beside.min(HELPERS_MAX) } else { 0 };
@@ -93,7 +94,7 @@ impl Ahead {
     }
 }
 
-impl Drop for Ahead {
+impl Drop for Prefetch {
     fn drop(&mut self) {
         self.shared.stop.request();
         // A helper that just checked the flag, but does not wait yet, would miss the notification.
@@ -102,7 +103,7 @@ impl Drop for Ahead {
     }
 }
 
-impl Shared {
+impl PrefetchState {
     fn lock(&self) -> MutexGuard<'_, List> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -137,7 +138,7 @@ impl Shared {
 }
 
 /// Runs experiments in a separate room. Without a room it leaves the work to others.
-fn help(shared: &Shared, annex: &Annex<'_>, conditions: &Conditions<'_>) {
+fn help(shared: &PrefetchState, annex: &Annex<'_>, conditions: &Conditions<'_>) {
     let Some(first) = shared.next() else { return };
     let opened = annex.open(conditions.candidate, &shared.stop);
     let Ok(mut trial) = opened else {
@@ -164,11 +165,14 @@ mod tests {
 
     use super::*;
 
-    fn ahead(helpers: usize) -> Ahead {
-        let shared =
-            Shared { stop: Stop::default(), list: Mutex::default(), changed: Condvar::new() };
+    fn ahead(helpers: usize) -> Prefetch {
+        let shared = PrefetchState {
+            stop: Stop::default(),
+            list: Mutex::default(),
+            changed: Condvar::new(),
+        };
         shared.lock().helpers = helpers;
-        Ahead { shared: Arc::new(shared) }
+        Prefetch { shared: Arc::new(shared) }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 pub const ASKS_MAX: u32 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Way {
+pub(super) enum Strategy {
     /// Arguments and results, as JSON.
     Examples { warmth: f32 },
     /// The results of examples, computed without seeing the first ones.
@@ -13,14 +13,14 @@ pub(super) enum Way {
     /// Sentences: a condition and its outcome.
     Behaviours { warmth: f32 },
     /// The test itself, below given lines.
-    TestCode { shown: Shown, warmth: f32 },
+    TestCode { shown: Extra, warmth: f32 },
     /// The complete code file.
-    Code { shown: Shown, warmth: f32 },
+    Code { shown: Extra, warmth: f32 },
 }
 
 /// Additional information besides the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum Extra {
     /// The files as they are.
     Files,
     /// The failing lines of the last attempt.
@@ -35,39 +35,39 @@ const COLD: f32 = 0.0;
 const WARM: f32 = 0.4;
 const HOT: f32 = 0.8;
 
-const PLANNING: [Way; 4] = [
-    Way::Examples { warmth: COLD },
-    Way::Behaviours { warmth: COLD },
-    Way::Examples { warmth: WARM },
-    Way::Behaviours { warmth: HOT },
+const PLANNING: [Strategy; 4] = [
+    Strategy::Examples { warmth: COLD },
+    Strategy::Behaviours { warmth: COLD },
+    Strategy::Examples { warmth: WARM },
+    Strategy::Behaviours { warmth: HOT },
 ];
-const TESTING: [Way; 4] = [
-    Way::TestCode { shown: Shown::Files, warmth: COLD },
-    Way::Examples { warmth: COLD },
-    Way::TestCode { shown: Shown::Filled, warmth: COLD },
-    Way::TestCode { shown: Shown::Failing, warmth: HOT },
+const TESTING: [Strategy; 4] = [
+    Strategy::TestCode { shown: Extra::Files, warmth: COLD },
+    Strategy::Examples { warmth: COLD },
+    Strategy::TestCode { shown: Extra::Filled, warmth: COLD },
+    Strategy::TestCode { shown: Extra::Failing, warmth: HOT },
 ];
-const IMPLEMENTING: [Way; 4] = [
-    Way::Code { shown: Shown::Files, warmth: COLD },
-    Way::Code { shown: Shown::Failing, warmth: COLD },
-    Way::Code { shown: Shown::Filled, warmth: WARM },
-    Way::Code { shown: Shown::One, warmth: HOT },
+const IMPLEMENTING: [Strategy; 4] = [
+    Strategy::Code { shown: Extra::Files, warmth: COLD },
+    Strategy::Code { shown: Extra::Failing, warmth: COLD },
+    Strategy::Code { shown: Extra::Filled, warmth: WARM },
+    Strategy::Code { shown: Extra::One, warmth: HOT },
 ];
 
-pub(super) fn planning(tries: u32) -> Way {
+pub(super) fn planning(tries: u32) -> Strategy {
     nth(&PLANNING, tries)
 }
 
-pub(super) fn testing(tries: u32) -> Way {
+pub(super) fn testing(tries: u32) -> Strategy {
     nth(&TESTING, tries)
 }
 
-pub(super) fn implementing(tries: u32) -> Way {
+pub(super) fn implementing(tries: u32) -> Strategy {
     nth(&IMPLEMENTING, tries)
 }
 
 /// The last variant has a high temperature, so repeating it gives another answer.
-fn nth(ways: &[Way; 4], tries: u32) -> Way {
+fn nth(ways: &[Strategy; 4], tries: u32) -> Strategy {
     let [first, second, third, last] = *ways;
     match tries {
         0 => first,
@@ -77,14 +77,14 @@ fn nth(ways: &[Way; 4], tries: u32) -> Way {
     }
 }
 
-impl Way {
+impl Strategy {
     pub(super) fn warmth(self) -> f32 {
         match self {
-            Way::OnceMore => COLD,
-            Way::Examples { warmth }
-            | Way::Behaviours { warmth }
-            | Way::TestCode { warmth, .. }
-            | Way::Code { warmth, .. } => warmth,
+            Strategy::OnceMore => COLD,
+            Strategy::Examples { warmth }
+            | Strategy::Behaviours { warmth }
+            | Strategy::TestCode { warmth, .. }
+            | Strategy::Code { warmth, .. } => warmth,
         }
     }
 }

@@ -10,7 +10,7 @@ use redgreen_core::names::Oid;
 use redgreen_core::outline::{self, FileChange};
 use redgreen_core::phase::Phase;
 use redgreen_core::state::State;
-use redgreen_core::summary::Seen;
+use redgreen_core::summary::RunResults;
 use redgreen_core::test_list;
 use serde::de::DeserializeOwned;
 
@@ -20,7 +20,7 @@ use crate::journal::RunFolder;
 use crate::private;
 
 /// The stored results of a run.
-pub fn seen(project: &Project, folder: &RunFolder, state: &State) -> Result<Seen> {
+pub fn seen(project: &Project, folder: &RunFolder, state: &State) -> Result<RunResults> {
     seen_at(project, folder, state, &state.progress.head.tree)
 }
 
@@ -30,7 +30,7 @@ pub(super) fn seen_at(
     folder: &RunFolder,
     state: &State,
     tree: &Oid,
-) -> Result<Seen> {
+) -> Result<RunResults> {
     let artifacts = folder.artifacts();
     let elsewhere = exported_to(folder);
     let cycle = match &elsewhere {
@@ -38,7 +38,7 @@ pub(super) fn seen_at(
         Some(place) => place.join(format!("cycle-{}", state.progress.cycle)),
         None => artifacts.join(format!("cycle-{}", state.progress.cycle)),
     };
-    Ok(Seen {
+    Ok(RunResults {
         red: latest::<Red>(&artifacts, "red.json", state.progress.cycle),
         green: latest::<Green>(&artifacts, "green.json", state.progress.cycle),
         test_files: test_files(&artifacts, state),

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 use redgreen_core::agent::Cost;
 use redgreen_core::phase::Phase;
-use redgreen_core::policy::Spent;
+use redgreen_core::policy::RunCost;
 use redgreen_core::state::State;
 
 use super::why;
 use crate::agent::choice::HUMAN;
 use crate::process::Stop;
 use crate::runner::Tally;
-use crate::view::{self, Now, Printer};
+use crate::view::{self, Printer, StatusLine};
 
 /// How often the live line is redrawn.
 const TICK: Duration = Duration::from_millis(100);
@@ -25,12 +25,12 @@ const LINE_AFTER: Duration = Duration::from_millis(300);
 const LOG_EVERY: Duration = Duration::from_secs(30);
 
 /// Shows the current activity until it is dropped.
-pub(super) struct Pulse {
-    shared: Arc<Shared>,
+pub(super) struct LiveStatus {
+    shared: Arc<LiveState>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
+struct LiveState {
     printer: Printer,
     stop: Stop,
     over: AtomicBool,
@@ -43,17 +43,17 @@ struct Step {
     doing: String,
     is_turn: bool,
     since: Instant,
-    spent: Spent,
+    spent: RunCost,
     cost: Option<Cost>,
     said: String,
 }
 
-impl Pulse {
+impl LiveStatus {
     /// Shows nothing until a step starts.
     pub(super) fn new(printer: Printer, stop: &Stop) -> Self {
         let step = Mutex::new(None);
         let shared =
-            Arc::new(Shared { printer, stop: stop.clone(), over: AtomicBool::new(false), step });
+            Arc::new(LiveState { printer, stop: stop.clone(), over: AtomicBool::new(false), step });
         let is_wanted = !printer.json && !printer.quiet;
         let thread = is_wanted.then(|| {
             let shared = Arc::clone(&shared);
@@ -76,7 +76,7 @@ impl Pulse {
             doing: doing.to_owned(),
             is_turn: false,
             since: Instant::now(),
-            spent: Spent::default(),
+            spent: RunCost::default(),
             cost: None,
             said: String::new(),
         });
@@ -123,7 +123,7 @@ impl Pulse {
     }
 }
 
-impl Drop for Pulse {
+impl Drop for LiveStatus {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -134,7 +134,7 @@ impl Drop for Pulse {
     }
 }
 
-impl Shared {
+impl LiveState {
     fn step(&self) -> MutexGuard<'_, Option<Step>> {
         self.step.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -162,7 +162,7 @@ impl Shared {
         }
     }
 
-    fn now(&self, tally: &mut Tally) -> Option<(Instant, Now)> {
+    fn now(&self, tally: &mut Tally) -> Option<(Instant, StatusLine)> {
         // Read before the lock is taken, so that other threads do not wait for it.
         let suite = tally.look(&self.stop);
         let step = self.step();
@@ -173,7 +173,7 @@ impl Shared {
             }
             Some(_) | None => step.doing.clone(),
         };
-        let now = Now {
+        let now = StatusLine {
             at: step.at,
             doing,
             elapsed: step.since.elapsed(),

@@ -5,7 +5,7 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Said, Story};
+use super::{ProgramOutput, Story};
 
 /// Seconds for a run. On a busy machine pytest may not have come to the test after the first of
 /// these.
@@ -48,7 +48,8 @@ fn is_stopped(body: &str) {
             .args(["-c", MEASURE])
             .arg(story.place("memory"))
             .arg(env!("CARGO_BIN_EXE_redgreen"));
-        let said = Said::of(&line, &command.args(line.split(' ')).output().unwrap()).exits(1);
+        let said =
+            ProgramOutput::of(&line, &command.args(line.split(' ')).output().unwrap()).exits(1);
         assert!(
             started.elapsed() < Duration::from_secs(limit) + STOPPED_MAX,
             "{:?}",

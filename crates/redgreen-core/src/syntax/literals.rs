@@ -6,7 +6,7 @@ use super::item::found;
 use super::language::{Language, row};
 use super::literal::{class, is_pure};
 use super::tree::{Node, Tree};
-use super::{parameter, sight};
+use super::{parameter, visibility};
 
 /// Lists and tuples in all languages.
 const ROWS: &[&str] =
@@ -115,7 +115,7 @@ fn is_written_call(part: &Part<'_>) -> bool {
 /// The last value of a variable. Anything else is itself.
 fn given<'t>(part: &Part<'t>) -> Part<'t> {
     let name = part.single().filter(|node| node.is(row(node.tree().language).identifiers));
-    let values = name.map(|name| sight::values(name, name.text())).unwrap_or_default();
+    let values = name.map(|name| visibility::values(name, name.text())).unwrap_or_default();
     let before = values.into_iter().rfind(|value| value.span().end <= part.span().start);
     // Go has a list of values, mostly of one.
     let only = before.map(|value| {

@@ -24,13 +24,13 @@ const CHAINED: &str = "before-redgreen";
 
 /// The program that will call redgreen.
 #[derive(Clone, Copy, Debug)]
-pub enum With {
+pub enum Caller {
     Agent(Host),
     Git,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum Direction {
     In,
     Out,
 }
@@ -52,22 +52,22 @@ pub struct Edit {
 }
 
 /// The changes, without files that stay the same.
-pub fn plan(project: &Project, with: With, way: Way) -> Result<Vec<Edit>> {
+pub fn plan(project: &Project, with: Caller, way: Direction) -> Result<Vec<Edit>> {
     let edits = match with {
-        With::Agent(host) => settings(&project.git.root, host, way)?,
-        With::Git => hooks(project, way)?,
+        Caller::Agent(host) => settings(&project.git.root, host, way)?,
+        Caller::Git => hooks(project, way)?,
     };
     Ok(edits.into_iter().filter(|edit| edit.old != edit.new).collect())
 }
 
-fn settings(root: &Path, host: Host, way: Way) -> Result<Vec<Edit>> {
+fn settings(root: &Path, host: Host, way: Direction) -> Result<Vec<Edit>> {
     let mut edits = Vec::new();
     for part in install::parts(host) {
         let old = read(&root.join(part.path))?;
         let new = match (way, &old) {
-            (Way::In, old) => added(&part, old.as_deref()).map(Some),
-            (Way::Out, Some(old)) => removed(&part, old),
-            (Way::Out, None) => Ok(None),
+            (Direction::In, old) => added(&part, old.as_deref()).map(Some),
+            (Direction::Out, Some(old)) => removed(&part, old),
+            (Direction::Out, None) => Ok(None),
         };
         let new = new.map_err(|why| {
             let path = shell_word(part.path);
@@ -115,7 +115,7 @@ const HOOKS: &[(&str, &str)] = &[
     ("pre-push", concat!(include_str!("../git-hook.sh"), include_str!("../chained-pre-push.sh"))),
 ];
 
-fn hooks(project: &Project, way: Way) -> Result<Vec<Edit>> {
+fn hooks(project: &Project, way: Direction) -> Result<Vec<Edit>> {
     let folder = project.git.hooks_folder()?;
     let mut edits = Vec::new();
     for (name, script) in HOOKS {
@@ -126,31 +126,31 @@ fn hooks(project: &Project, way: Way) -> Result<Vec<Edit>> {
         let shown = path.display().to_string();
         match way {
             // The hook of `init --hook pre-push` does the same: it would only run twice.
-            Way::In if is_ours || old.as_deref() == Some(PRE_PUSH) => {}
-            Way::In if old.is_some() && before.is_some() => {
+            Direction::In if is_ours || old.as_deref() == Some(PRE_PUSH) => {}
+            Direction::In if old.is_some() && before.is_some() => {
                 return Err(Failure::usage(format!("{} exists already", kept.display()))
                     .evidence(format!("{shown} would be kept there"))
                     .next(format!("mv {0} {0}.old", shell_word(&kept.to_string_lossy())))
                     .into());
             }
-            Way::In => {
+            Direction::In => {
                 // One of another version would run as well, if it was kept.
                 let is_older = old.as_deref().is_some_and(|text| text.starts_with(HOOK_HEAD));
                 let chained = (old.is_some() && !is_older).then_some(kept);
                 edits.push(edit(shown, old, Some((*script).to_owned()), chained));
             }
-            Way::Out if is_ours => {
+            Direction::Out if is_ours => {
                 let chained = before.is_some().then_some(kept);
                 edits.push(edit(shown, old, before, chained));
             }
-            Way::Out => {}
+            Direction::Out => {}
         }
     }
     Ok(edits)
 }
 
 /// Performs the planned changes.
-pub fn write(project: &Project, way: Way, edits: &[Edit]) -> Result<()> {
+pub fn write(project: &Project, way: Direction, edits: &[Edit]) -> Result<()> {
     let root = &project.git.root;
     for edit in edits {
         let path = root.join(&edit.path);
@@ -179,9 +179,9 @@ pub fn write(project: &Project, way: Way, edits: &[Edit]) -> Result<()> {
     Ok(())
 }
 
-fn write_hook(way: Way, path: &Path, edit: &Edit) -> std::io::Result<()> {
+fn write_hook(way: Direction, path: &Path, edit: &Edit) -> std::io::Result<()> {
     match (way, &edit.chained, &edit.new) {
-        (Way::In, chained, Some(text)) => {
+        (Direction::In, chained, Some(text)) => {
             if let Some(kept) = chained {
                 fs::rename(path, kept)?;
             }
@@ -191,8 +191,8 @@ fn write_hook(way: Way, path: &Path, edit: &Edit) -> std::io::Result<()> {
             fs::write(path, text)?;
             fs::set_permissions(path, fs::Permissions::from_mode(EXECUTABLE))
         }
-        (Way::Out, Some(kept), _) => fs::rename(kept, path),
-        (Way::Out, None, _) => fs::remove_file(path),
-        (Way::In, _, None) => Ok(()),
+        (Direction::Out, Some(kept), _) => fs::rename(kept, path),
+        (Direction::Out, None, _) => fs::remove_file(path),
+        (Direction::In, _, None) => Ok(()),
     }
 }

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::phases::Developed;
+use super::phases::MeasuredRun;
 use super::{Measure, in_turns};
-use crate::git::{Git, Noted};
+use crate::git::{Git, NotedCommit};
 use crate::journal::{self, Store};
 use crate::process::{Program, Stop};
 
@@ -18,14 +18,18 @@ const HANDOFFS_PER_RUN: usize = 13;
 const FIRST_RUN_AT: i64 = 1_700_000_000_000;
 const APART_MS: i64 = 600_000;
 
-pub(super) struct Crowd {
+pub(super) struct LargeHistory {
     handoffs: usize,
     git: Git,
 }
 
 /// A repository with this many handoffs and the corresponding number of ended runs. Each is a copy
 /// of the developed run.
-pub(super) fn make(folder: &Path, handoffs: usize, developed: &Developed) -> Result<Crowd> {
+pub(super) fn make(
+    folder: &Path,
+    handoffs: usize,
+    developed: &MeasuredRun,
+) -> Result<LargeHistory> {
     let git = Git::create_scratch(
         &folder.join(handoffs.to_string()),
         &[("README.md", "many\n")],
@@ -51,12 +55,12 @@ pub(super) fn make(folder: &Path, handoffs: usize, developed: &Developed) -> Res
         store.close(&folder)?;
         at += APART_MS;
     }
-    Ok(Crowd { handoffs, git })
+    Ok(LargeHistory { handoffs, git })
 }
 
 /// The reading commands in every repository, next to git.
 pub(super) fn measures(
-    crowds: &[Crowd],
+    crowds: &[LargeHistory],
     ours: &Program,
     turns: usize,
     stop: &Stop,
@@ -90,13 +94,13 @@ pub(super) fn measures(
     Ok(measures)
 }
 
-fn noted(handoffs: usize, developed: &Developed) -> Vec<Noted> {
+fn noted(handoffs: usize, developed: &MeasuredRun) -> Vec<NotedCommit> {
     let Some(handoff) = &developed.stopped.state.progress.handoff else { return Vec::new() };
     let mut handoff = handoff.clone();
     let mut all = Vec::new();
     for cycle in (1..).take(handoffs) {
         handoff.cycle_number = cycle;
-        all.push(Noted { subject: format!("test: number {cycle}"), note: handoff.render() });
+        all.push(NotedCommit { subject: format!("test: number {cycle}"), note: handoff.render() });
     }
     all
 }

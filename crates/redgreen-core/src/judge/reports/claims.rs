@@ -1,12 +1,15 @@
 //! Steps that claim the wrong phase: a GREEN without a failing test, or a REFACTOR that makes tests
 //! pass.
 
-use super::{Seen, bounded, count, first_line};
+use super::{IndexedReport, bounded, count, first_line};
 use crate::report::{LoadError, LoadErrorKind, Outcome, Report, Status, Test};
 use crate::verdict::{Code, Reason};
 
 /// If no test failed and none waits to be built, the step is not a GREEN.
-pub(super) fn nothing_to_make_pass(before: &Seen<'_>, targets: &[String]) -> Option<Reason> {
+pub(super) fn nothing_to_make_pass(
+    before: &IndexedReport<'_>,
+    targets: &[String],
+) -> Option<Reason> {
     let came_to_its_end = match before.outcome {
         Outcome::Passed
         | Outcome::Failed
@@ -48,14 +51,14 @@ fn count_passing(passing: usize) -> String {
 
 /// Tests that failed before and pass now. A refactoring does not cause that.
 pub fn turned_green<'a>(before: &Report, after: &'a Report) -> Vec<&'a Test> {
-    let before = Seen::of(before);
+    let before = IndexedReport::of(before);
     let failed = |id: &str| before.test(id).is_some_and(|test| test.status.is_failure());
     after.tests.iter().filter(|test| test.status == Status::Passed && failed(&test.id)).collect()
 }
 
 /// A file that did not load because of a missing symbol, and now loads, also counts as a test that
 /// turned green.
-pub(super) fn turns_green(before: &Seen<'_>, after: &Seen<'_>) -> Vec<Reason> {
+pub(super) fn turns_green(before: &IndexedReport<'_>, after: &IndexedReport<'_>) -> Vec<Reason> {
     let passing = turned_green(before, after).into_iter().map(|test| {
         let sentence = format!("{} failed before and passes now", test.id);
         Reason::new(Code::RefactorTurnsGreen, sentence)

@@ -21,7 +21,7 @@ const LOOPBACK: &[&str] = &["localhost", "127.0.0.1"];
 
 /// What tests get in addition to their environment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Provided {
+pub struct TestInputs {
     pub variables: Vec<(OsString, OsString)>,
     /// Values that no report may contain.
     pub secrets: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Provided {
 
 impl Test {
     /// What the settings give the tests. `doctor` reports variables that are not set.
-    pub fn provided(&self) -> Result<Provided> {
+    pub fn provided(&self) -> Result<TestInputs> {
         let mut provided = self.for_agents()?;
         for name in &self.env_pass {
             check_name(name, "test.env-pass")?;
@@ -53,7 +53,7 @@ impl Test {
 
     /// Like `provided`, for tests run by an agent that sees their output and files: without the
     /// user's own variables.
-    pub fn for_agents(&self) -> Result<Provided> {
+    pub fn for_agents(&self) -> Result<TestInputs> {
         for name in self.env.keys() {
             check_name(name, "test.env")?;
         }
@@ -66,7 +66,7 @@ impl Test {
             )));
         }
         let variables = self.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Ok(Provided { variables, services, ..Provided::default() })
+        Ok(TestInputs { variables, services, ..TestInputs::default() })
     }
 
     /// Identifies settings under which the same tree may have different results; empty for the

@@ -7,12 +7,12 @@ use crate::framework;
 use crate::report::{Report, Status, Test};
 
 /// A report that finds tests by id without searching all of them.
-pub(super) struct Seen<'a> {
+pub(super) struct IndexedReport<'a> {
     pub(super) report: &'a Report,
     by_id: HashMap<&'a str, &'a Test>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> IndexedReport<'a> {
     pub(super) fn of(report: &'a Report) -> Self {
         Self { report, by_id: report.tests.iter().map(|test| (test.id.as_str(), test)).collect() }
     }
@@ -45,7 +45,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-impl Deref for Seen<'_> {
+impl Deref for IndexedReport<'_> {
     type Target = Report;
 
     fn deref(&self) -> &Report {

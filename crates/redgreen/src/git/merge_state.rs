@@ -12,12 +12,12 @@ use redgreen_core::text::in_quotes;
 use super::call::CHECKOUT_MAX;
 use super::merge_checkout::{MergeCheckout, temporary};
 use super::restore::remove_untracked;
-use super::{Changed, Git, Status};
+use super::{Git, PathChange, Status};
 use crate::failure::Failure;
 
 /// The state of an interrupted merge. An incomplete merge leaves no trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum MergeState {
     /// The branch contains the source; `commit` is its tip.
     Merged { commit: Oid },
     /// The merge was incomplete and is undone.
@@ -32,7 +32,7 @@ enum Traces {
     /// The index contains the merged tree.
     Index,
     /// Only these files were written.
-    Files(Vec<Changed>),
+    Files(Vec<PathChange>),
 }
 
 /// The changes of a merge, and an index of the merged tree to compare a checkout with.
@@ -42,27 +42,34 @@ pub(super) struct Probe {
     /// Whether the merge changes any file, including files that a sparse checkout leaves out.
     changes_something: bool,
     /// The changes to files that are checked out.
-    changed: Vec<Changed>,
+    changed: Vec<PathChange>,
 }
 
 impl Git {
     /// `target` and `scratch` are those of the merge request. A merge started by the user is left
     /// alone.
-    pub fn settle_merge(&self, target: &Branch, source: &Oid, scratch: &Path) -> Result<Settled> {
+    pub fn settle_merge(
+        &self,
+        target: &Branch,
+        source: &Oid,
+        scratch: &Path,
+    ) -> Result<MergeState> {
         let leftover = temporary(target, scratch);
         let was_there = self.admin_dir(&leftover)?.is_some() || leftover.exists();
         if was_there {
             self.remove_checkout(&leftover)?;
         }
-        let Some(now) = self.read_ref(&target.full_ref())? else { return Ok(Settled::Untouched) };
+        let Some(now) = self.read_ref(&target.full_ref())? else {
+            return Ok(MergeState::Untouched);
+        };
         if self.contains(&now, source)? {
-            return Ok(Settled::Merged { commit: now });
+            return Ok(MergeState::Merged { commit: now });
         }
         let half = match self.merge_checkout(target)? {
             Some(checkout) => self.uninterrupted().settle_at(&checkout, &now, source)?,
             None => false,
         };
-        Ok(if half || was_there { Settled::TakenBack } else { Settled::Untouched })
+        Ok(if half || was_there { MergeState::TakenBack } else { MergeState::Untouched })
     }
 
     fn settle_at(&self, checkout: &MergeCheckout, now: &str, source: &str) -> Result<bool> {
@@ -85,7 +92,7 @@ impl Git {
         checkout: &MergeCheckout,
         probe: &Probe,
         source: &str,
-        theirs: &[Changed],
+        theirs: &[PathChange],
     ) -> Result<bool> {
         let traces = self.traces(checkout, probe, source, theirs)?;
         let lock = checkout.admin.join("index.lock");
@@ -114,7 +121,7 @@ impl Git {
         checkout: &MergeCheckout,
         probe: &Probe,
         source: &str,
-        theirs: &[Changed],
+        theirs: &[PathChange],
     ) -> Result<Traces> {
         if let Some(head) = checkout.merge_head() {
             return Ok(if head == source { Traces::Index } else { Traces::Nothing });
@@ -165,7 +172,11 @@ impl Git {
     /// The changes that the checkout already contains, exactly as the merge writes them. Their
     /// content is in the merged commit, so undoing them loses nothing. Writes nothing, because the
     /// merge may have failed on a full disk.
-    pub(super) fn written(&self, checkout: &MergeCheckout, probe: &Probe) -> Result<Vec<Changed>> {
+    pub(super) fn written(
+        &self,
+        checkout: &MergeCheckout,
+        probe: &Probe,
+    ) -> Result<Vec<PathChange>> {
         // `git status` is the only comparison that does not update the index.
         let answer = self
             .call_on(&checkout.folder, &probe.index())
@@ -188,7 +199,7 @@ impl Git {
             .filter(|entry| unlike(entry))
             .filter_map(|entry| entry.get(3..))
             .collect();
-        let shows = |change: &&Changed| match change.status {
+        let shows = |change: &&PathChange| match change.status {
             Status::Deleted => fs::symlink_metadata(checkout.folder.join(&change.path)).is_err(),
             Status::Added | Status::Modified | Status::TypeChanged => {
                 !differs.contains(change.path.as_str())
@@ -205,7 +216,7 @@ impl Probe {
 }
 
 /// Restores the files from the index, which the merge has not reached.
-fn unwrite(checkout: &MergeCheckout, written: &[Changed]) -> Result<()> {
+fn unwrite(checkout: &MergeCheckout, written: &[PathChange]) -> Result<()> {
     let (added, others): (Vec<_>, Vec<_>) =
         written.iter().partition(|change| change.status == Status::Added);
     for change in added {

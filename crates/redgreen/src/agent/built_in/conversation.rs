@@ -5,13 +5,13 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use redgreen_core::agent::{Assignment, Failure, Said, Turn};
-use redgreen_core::model::ability::Asking;
+use redgreen_core::agent::{AgentActivity, Assignment, Failure, Turn};
+use redgreen_core::model::ability::PromptStyle;
 use redgreen_core::model::{
     Block, Delta, Message, ModelError, ModelErrorKind, Reply, Request, Stop,
 };
-use redgreen_core::policy::{Spent, dollars};
-use redgreen_core::prompt::{self, Earlier, Evidence, secret};
+use redgreen_core::policy::{RunCost, dollars};
+use redgreen_core::prompt::{self, EarlierConversation, Evidence, secret};
 use redgreen_core::question;
 use redgreen_core::steer;
 use redgreen_core::tool::{Call, Kind};
@@ -20,7 +20,7 @@ use super::Settings;
 use super::ledger::Ledger;
 use super::tools::Workbench;
 use super::transcript::Transcript;
-use crate::agent::{Orders, Taken};
+use crate::agent::{TurnInput, TurnOutput};
 use crate::guard;
 use crate::process::Interrupted;
 
@@ -36,10 +36,10 @@ pub(super) type Ask<'a> =
     &'a mut dyn FnMut(&Request, &mut dyn FnMut(&Delta)) -> Result<Result<Reply, ModelError>>;
 
 /// A turn in progress.
-pub(super) struct Talk<'a, 'o> {
+pub(super) struct Conversation<'a, 'o> {
     pub(super) model: &'a str,
     pub(super) settings: &'a Settings,
-    pub(super) orders: &'a mut Orders<'o>,
+    pub(super) orders: &'a mut TurnInput<'o>,
     pub(super) bench: Workbench<'a>,
     pub(super) ask: Ask<'a>,
     pub(super) ledger: Ledger,
@@ -53,7 +53,7 @@ pub(super) struct Talk<'a, 'o> {
 }
 
 /// What to do after an answer.
-enum Next {
+enum AfterAnswer {
     /// The turn is over.
     End(Turn),
     /// Messages were added; ask again.
@@ -62,11 +62,11 @@ enum Next {
     Restart,
 }
 
-impl<'a, 'o> Talk<'a, 'o> {
+impl<'a, 'o> Conversation<'a, 'o> {
     pub(super) fn new(
         model: &'a str,
         settings: &'a Settings,
-        orders: &'a mut Orders<'o>,
+        orders: &'a mut TurnInput<'o>,
         bench: Workbench<'a>,
         ask: Ask<'a>,
     ) -> Self {
@@ -87,7 +87,7 @@ impl<'a, 'o> Talk<'a, 'o> {
     }
 
     /// Runs the conversation to its end.
-    pub(super) fn hold(mut self) -> Result<Taken> {
+    pub(super) fn hold(mut self) -> Result<TurnOutput> {
         let turn = match self.question_context()? {
             Some((framework, files)) => self.questions(framework, &files)?,
             None => self.turns()?,
@@ -103,14 +103,14 @@ impl<'a, 'o> Talk<'a, 'o> {
         let refused = std::mem::take(&mut self.bench.refused);
         refused.iter().for_each(|remark| self.transcript.note(remark));
         let notices = self.settings.network.news(&refused);
-        Ok(Taken { turn, cost, transcript: self.transcript.text(), session: None, notices })
+        Ok(TurnOutput { turn, cost, transcript: self.transcript.text(), session: None, notices })
     }
 
     /// The framework and the files of the project, if this turn uses small questions.
     fn question_context(&self) -> Result<Option<(&'static str, Vec<String>)>> {
         match self.settings.asking {
-            Asking::Tools | Asking::Files => Ok(None),
-            Asking::Questions => {
+            PromptStyle::Tools | PromptStyle::Files => Ok(None),
+            PromptStyle::Questions => {
                 let (framework, files) = self.bench.ground()?;
                 let assignment = self.orders.assignment;
                 Ok(framework
@@ -138,13 +138,13 @@ impl<'a, 'o> Talk<'a, 'o> {
             }
             let next = match self.put(&request)? {
                 Ok(reply) => self.hear(&mut request, reply)?,
-                Err(error) if error.kind == ModelErrorKind::TooLong => Next::Restart,
-                Err(error) => Next::End(failed(&error, self.model)),
+                Err(error) if error.kind == ModelErrorKind::TooLong => AfterAnswer::Restart,
+                Err(error) => AfterAnswer::End(failed(&error, self.model)),
             };
             match next {
-                Next::End(turn) => return Ok(turn),
-                Next::Ask => {}
-                Next::Restart => match self.restart()? {
+                AfterAnswer::End(turn) => return Ok(turn),
+                AfterAnswer::Ask => {}
+                AfterAnswer::Restart => match self.restart()? {
                     Some(opening) => request = opening,
                     None => return Ok(too_long()),
                 },
@@ -156,7 +156,7 @@ impl<'a, 'o> Talk<'a, 'o> {
     }
 
     /// The first message of a conversation.
-    fn opening(&mut self, earlier: Option<Earlier>) -> Result<Request> {
+    fn opening(&mut self, earlier: Option<EarlierConversation>) -> Result<Request> {
         let mut assignment = self.orders.assignment.clone();
         assignment.messages.extend(self.told.iter().cloned());
         let assignment: &Assignment = &assignment;
@@ -173,9 +173,9 @@ impl<'a, 'o> Talk<'a, 'o> {
         };
         let text = prompt::first(assignment, &evidence);
         let tools = match self.settings.asking {
-            Asking::Tools => true,
+            PromptStyle::Tools => true,
             // Turns without questions ask for whole files.
-            Asking::Files | Asking::Questions => false,
+            PromptStyle::Files | PromptStyle::Questions => false,
         };
         self.transcript.heard(&text);
         Ok(Request {
@@ -196,7 +196,7 @@ impl<'a, 'o> Talk<'a, 'o> {
         }
         self.transcript.note("the conversation is too long; starting a new one with a summary");
         let changes = (self.orders.changes)()?;
-        let earlier = Earlier { changes, tests: self.bench.tests.clone() };
+        let earlier = EarlierConversation { changes, tests: self.bench.tests.clone() };
         self.opening(Some(earlier)).map(Some)
     }
 
@@ -209,7 +209,7 @@ impl<'a, 'o> Talk<'a, 'o> {
     pub(super) fn limit_reached(&self, request: &Request) -> Option<Turn> {
         let spent_time = self.started.elapsed();
         let allowance = &self.orders.allowance;
-        let spent = Spent {
+        let spent = RunCost {
             work_ms: u64::try_from(spent_time.as_millis()).unwrap_or(u64::MAX),
             ..self.ledger.spent()
         };
@@ -268,11 +268,11 @@ impl<'a, 'o> Talk<'a, 'o> {
         self.ledger.send(prompt::tokens(request));
         let (live, transcript) = (&mut *self.orders.live, &mut self.transcript);
         let reply = (self.ask)(request, &mut |delta| match delta {
-            Delta::Text(text) => live(&Said::Text(text.clone())),
+            Delta::Text(text) => live(&AgentActivity::Text(text.clone())),
             Delta::Again { error, pause_ms } => {
                 let what = format!("{} ms: {}", pause_ms, error.message);
                 transcript.note(&format!("retried after {what}"));
-                live(&Said::Tool { name: "Wait".to_owned(), what });
+                live(&AgentActivity::Tool { name: "Wait".to_owned(), what });
             }
             Delta::Thinking(_) | Delta::ToolUse(_) | Delta::Usage(_) => {}
         })?;
@@ -281,11 +281,11 @@ impl<'a, 'o> Talk<'a, 'o> {
             Err(_) => self.ledger.count_unanswered(),
         }
         let cost = self.ledger.cost();
-        (self.orders.live)(&Said::Cost(cost));
+        (self.orders.live)(&AgentActivity::Cost(cost));
         Ok(reply)
     }
 
-    fn hear(&mut self, request: &mut Request, reply: Reply) -> Result<Next> {
+    fn hear(&mut self, request: &mut Request, reply: Reply) -> Result<AfterAnswer> {
         let Reply { mut blocks, stop, .. } = reply;
         let said = text_of(&blocks);
         self.transcript.said(&said);
@@ -294,23 +294,23 @@ impl<'a, 'o> Talk<'a, 'o> {
             Stop::Refusal { why } => {
                 let why = if why.is_empty() { said } else { why };
                 let message = format!("the model {} refuses: {}", self.model, why.trim());
-                return Ok(Next::End(Turn::Failed { failure: Failure::Unusable, message }));
+                return Ok(AfterAnswer::End(Turn::Failed { failure: Failure::Unusable, message }));
             }
-            Stop::ContextFull => return Ok(Next::Restart),
+            Stop::ContextFull => return Ok(AfterAnswer::Restart),
             Stop::Pause => {
                 request.messages.push(Message::Assistant(blocks));
-                return Ok(Next::Ask);
+                return Ok(AfterAnswer::Ask);
             }
             Stop::MaxTokens => {
                 self.cut_off += 1;
                 if self.cut_off > CUT_OFF_MAX {
                     let message = format!("its answer was cut off {} times in a row", self.cut_off);
-                    return Ok(Next::End(Turn::Failed { failure: Failure::Crash, message }));
+                    return Ok(AfterAnswer::End(Turn::Failed { failure: Failure::Crash, message }));
                 }
                 self.transcript.note("the answer was cut off");
                 let results = cut_short(&mut blocks);
                 request.messages.extend([Message::Assistant(blocks), Message::User(results)]);
-                return Ok(Next::Ask);
+                return Ok(AfterAnswer::Ask);
             }
             Stop::End | Stop::ToolUse | Stop::Other { .. } => self.cut_off = 0,
         }
@@ -320,13 +320,13 @@ impl<'a, 'o> Talk<'a, 'o> {
         let (mut results, done) = self.perform_all(&blocks)?;
         let told = self.user_says();
         if let (Some(summary), None) = (done, &told) {
-            return Ok(Next::End(Turn::Done {
+            return Ok(AfterAnswer::End(Turn::Done {
                 answer: if said.trim().is_empty() { summary } else { said },
             }));
         }
         results.extend(told.map(|text| Block::Text { text }));
         request.messages.extend([Message::Assistant(blocks), Message::User(results)]);
-        Ok(Next::Ask)
+        Ok(AfterAnswer::Ask)
     }
 
     /// The user's new messages, for the model.
@@ -340,7 +340,12 @@ impl<'a, 'o> Talk<'a, 'o> {
 
     /// Handles an answer without tool calls: the model is done, unless the user said something
     /// meanwhile, or it gets one reminder to edit files.
-    fn stopped(&mut self, request: &mut Request, mut blocks: Vec<Block>, said: String) -> Next {
+    fn stopped(
+        &mut self,
+        request: &mut Request,
+        mut blocks: Vec<Block>,
+        said: String,
+    ) -> AfterAnswer {
         if Kind::of(self.orders.assignment.role).contains(&Kind::Write) && !self.bench.edited {
             for file in prompt::meant(self.orders.assignment, &said, |path| self.bench.look(path)) {
                 let wrote = self.bench.write(&file.path, &file.content);
@@ -356,9 +361,9 @@ impl<'a, 'o> Talk<'a, 'o> {
                 }
                 let told = Message::User(vec![Block::Text { text }]);
                 request.messages.extend([Message::Assistant(blocks), told]);
-                Next::Ask
+                AfterAnswer::Ask
             }
-            None => Next::End(Turn::Done { answer: said }),
+            None => AfterAnswer::End(Turn::Done { answer: said }),
         }
     }
 
@@ -384,7 +389,7 @@ impl<'a, 'o> Talk<'a, 'o> {
             }
             let call = Call::parse(allowed, name, input);
             let what = call.as_ref().map(Call::about).unwrap_or_default();
-            (self.orders.live)(&Said::Tool { name: name.clone(), what: what.clone() });
+            (self.orders.live)(&AgentActivity::Tool { name: name.clone(), what: what.clone() });
             let answer = match &call {
                 Ok(call) => self.bench.perform(call)?,
                 Err(why) => Err(why.clone()),

@@ -15,7 +15,7 @@ const SAID_COLUMNS_MIN: usize = 16;
 
 /// The current step.
 #[derive(Clone, Debug)]
-pub struct Now {
+pub struct StatusLine {
     /// The cycle and phase. `None` outside of a run.
     pub at: Option<(u32, Phase)>,
     pub doing: String,
@@ -27,7 +27,7 @@ pub struct Now {
     pub said: String,
 }
 
-impl Now {
+impl StatusLine {
     /// One line for a terminal with this many columns.
     pub fn live(&self, columns: usize) -> String {
         let room = columns.saturating_sub(EDGE);
@@ -126,8 +126,8 @@ fn ending(line: &str, room: usize) -> String {
 mod tests {
     use super::*;
 
-    fn now() -> Now {
-        Now {
+    fn now() -> StatusLine {
+        StatusLine {
             at: Some((1, Phase::Green)),
             doing: "running the tests".to_owned(),
             elapsed: Duration::from_secs(69),
@@ -146,39 +146,39 @@ mod tests {
         let rows = [
             (now(), "  1 GREEN     running the tests 1:09"),
             (
-                Now { tests: tally(0, 0, None), ..now() },
+                StatusLine { tests: tally(0, 0, None), ..now() },
                 "  1 GREEN     running the tests 1:09 · 0 tests",
             ),
             (
-                Now { tests: tally(3, 1, None), ..now() },
+                StatusLine { tests: tally(3, 1, None), ..now() },
                 "  1 GREEN     running the tests 1:09 · 3 tests, 1 failed",
             ),
             (
-                Now { tests: tally(2, 0, Some(4)), ..now() },
+                StatusLine { tests: tally(2, 0, Some(4)), ..now() },
                 "  1 GREEN     running the tests 1:09 · [========        ] 2/4 tests",
             ),
             (
-                Now { tests: tally(9, 0, Some(4)), ..now() },
+                StatusLine { tests: tally(9, 0, Some(4)), ..now() },
                 "  1 GREEN     running the tests 1:09 · [================] 9/4 tests",
             ),
             (
-                Now {
+                StatusLine {
                     doing: "claude works".to_owned(),
                     cost: "12 tokens, $0.02".to_owned(),
                     ..now()
                 },
                 "  1 GREEN     claude works 1:09 · 12 tokens, $0.02",
             ),
-            (Now { at: None, ..now() }, "running the tests 1:09"),
+            (StatusLine { at: None, ..now() }, "running the tests 1:09"),
             (
-                Now { elapsed: Duration::from_secs(3723), ..now() },
+                StatusLine { elapsed: Duration::from_secs(3723), ..now() },
                 "  1 GREEN     running the tests 1:02:03",
             ),
         ];
         for (now, expected) in rows {
             assert_eq!(now.live(100), expected);
         }
-        let known = Now { tests: tally(2, 0, Some(4)), ..now() };
+        let known = StatusLine { tests: tally(2, 0, Some(4)), ..now() };
         assert_eq!(known.plain(), "  1 GREEN     running the tests 1:09 · 2/4 tests\n");
     }
 
@@ -186,12 +186,12 @@ mod tests {
     fn fits_its_line_whatever_is_said() {
         let said = "I look at\n\u{1b}[31m the 漢字漢字漢字漢字 of this";
         for columns in 0..120 {
-            let line =
-                Now { said: said.to_owned(), cost: "12 tokens".to_owned(), ..now() }.live(columns);
+            let line = StatusLine { said: said.to_owned(), cost: "12 tokens".to_owned(), ..now() }
+                .live(columns);
             assert!(width(&line) <= columns.saturating_sub(EDGE).max(1), "{columns}: {line}");
             assert!(!line.contains(['\n', '\u{1b}']), "{line}");
         }
-        let line = Now { said: said.to_owned(), ..now() }.live(60);
+        let line = StatusLine { said: said.to_owned(), ..now() }.live(60);
         assert_eq!(line, "  1 GREEN     running the tests 1:09 · …漢字漢字 of this");
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use redgreen_core::report::Report;
-use redgreen_core::report::room::{self, Help, Known, OnlyThere};
+use redgreen_core::report::room::{self, Help, RoomFacts, RoomFailure};
 
-use super::Ground;
+use super::TrialContext;
 use super::open::Trial;
 use crate::config;
 
@@ -45,11 +45,11 @@ const FILE_BYTES_MAX: u64 = 256 << 10;
 /// Runs the tests of a tree again, without a sandbox and in the user's environment, and returns
 /// those that fail in the room but pass there.
 pub fn only_there(
-    ground: Ground<'_>,
+    ground: TrialContext<'_>,
     tree: &str,
     seen: &Report,
     timeout: Duration,
-) -> Result<Vec<(OnlyThere, Help)>> {
+) -> Result<Vec<(RoomFailure, Help)>> {
     let mut trial = Trial::open(ground, tree, tree, None, timeout)?;
     let outside = trial.run_unsandboxed();
     let found =
@@ -60,11 +60,11 @@ pub fn only_there(
 
 /// Like `only_there`, for tests that already ran outside the room.
 pub fn explain(
-    ground: Ground<'_>,
+    ground: TrialContext<'_>,
     tree: &str,
     outside: &Report,
     seen: &Report,
-) -> Result<Vec<(OnlyThere, Help)>> {
+) -> Result<Vec<(RoomFailure, Help)>> {
     let found = room::only_there(outside, seen);
     if found.is_empty() {
         return Ok(Vec::new());
@@ -76,11 +76,11 @@ pub fn explain(
 }
 
 fn helped(
-    ground: Ground<'_>,
+    ground: TrialContext<'_>,
     tree: &str,
     trial: &Trial<'_>,
-    found: Vec<OnlyThere>,
-) -> Result<Vec<(OnlyThere, Help)>> {
+    found: Vec<RoomFailure>,
+) -> Result<Vec<(RoomFailure, Help)>> {
     if found.is_empty() {
         return Ok(Vec::new());
     }
@@ -111,7 +111,7 @@ fn helped(
             && !held
             && ground.checkout.join(path).exists()
     };
-    let known = Known {
+    let known = RoomFacts {
         variables: &variables,
         mentioned: &mentioned,
         values: &values,
@@ -133,7 +133,7 @@ fn listening() -> Vec<u16> {
 
 /// The variables that a project file mentions. Reads the checkout, which is faster than git.
 fn mentioned(
-    ground: Ground<'_>,
+    ground: TrialContext<'_>,
     variables: &[String],
     files: &[crate::git::TreeFile],
 ) -> Vec<String> {

@@ -14,14 +14,14 @@ use crate::git::Git;
 pub(super) type Reader<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
 
 /// The input of experiments.
-pub(super) struct Reading<'a> {
+pub(super) struct TreeReader<'a> {
     pub(super) paths: Vec<String>,
     pub(super) packages: Vec<Package>,
     pub(super) before: Reader<'a>,
     pub(super) now: Reader<'a>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> TreeReader<'a> {
     pub(super) fn of(git: &'a Git, candidate: &'a Candidate<'a>) -> Result<Self> {
         let files = git.tree_files(candidate.head)?;
         let paths: Vec<String> =

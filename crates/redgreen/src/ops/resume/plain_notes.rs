@@ -10,14 +10,14 @@ use redgreen_core::note::{Note, Plain};
 use redgreen_core::phase::Phase;
 
 use super::Request;
-use crate::engine::{Engine, Observer, Project, Sight, now};
+use crate::engine::{Engine, Observer, Progress, Project, now};
 use crate::failure::Failure;
 use crate::git::Head;
 use crate::journal::{Journal, RunFolder};
 use crate::ops::run::{
     check_price, keep_agents, keep_examples, run_branch, target_branch, went_wrong, withheld,
 };
-use crate::ops::{BEGIN, Stopped, kill_at, notes, notify, report, team};
+use crate::ops::{BEGIN, RunEnd, kill_at, notes, notify, report, team};
 
 /// The plain note of the checked-out commit, or an error if it cannot be continued.
 pub(super) fn at_head(project: &Project) -> Result<Option<(Oid, Plain)>> {
@@ -59,7 +59,7 @@ pub(super) fn adopt(
     request: &Request,
     (commit, plain): (Oid, Plain),
     observe: Observer<'_>,
-) -> Result<Stopped> {
+) -> Result<RunEnd> {
     let git = &project.git;
     let Head { branch: Some(target), .. } = git.head()? else {
         return Err(Failure::environment(
@@ -72,11 +72,11 @@ pub(super) fn adopt(
     let brief = Brief::of(plain.wishes().join("; "));
     let policy = request.limits.over(project.file.policy(&project.environment)?)?;
     let (team, choice, remark) = team(project, &request.agents, None)?;
-    remark.iter().for_each(|remark| observe(Sight::Remark(remark)));
+    remark.iter().for_each(|remark| observe(Progress::Remark(remark)));
     check_price(&policy, &team, observe)?;
     let withheld = withheld(project, request.examples.as_deref(), &commit)?;
     git.identity()?;
-    observe(Sight::Remark(&format!(
+    observe(Progress::Remark(&format!(
         "the handoff note of {} does not describe its run; using its open tests as the request \
          ({}), the checked-out branch {target}, and a new run id",
         short(&commit),
@@ -103,7 +103,7 @@ pub(super) fn adopt(
     let (journal, _) = Journal::open(&folder, kill_at)?;
     let mut engine = Engine::begin(project, folder.clone(), journal, &first, Some(team), observe)?;
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
-    let stopped = Stopped { outcome, state: engine.state().clone(), folder };
+    let stopped = RunEnd { outcome, state: engine.state().clone(), folder };
     drop(engine);
     // `redgreen report` can render it again.
     report::keep_summary(project, &stopped).ok();

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value, json};
 
 use super::example::Example;
-use super::way::{Shown, Way};
+use super::strategy::{Extra, Strategy};
 use super::{Question, Scene, convention, example, repair};
 use crate::prompt::secret;
 use crate::steer::{self, USER_SAYS};
@@ -28,13 +28,13 @@ const EXAMPLES_WANTED: usize = 5;
 const FAILING_LINES_MAX: usize = 12;
 
 /// The question for this variant.
-pub(super) fn question(scene: &Scene<'_>, way: Way) -> Question {
+pub(super) fn question(scene: &Scene<'_>, way: Strategy) -> Question {
     let bytes = bytes(scene);
     let (system, text, schema) = match way {
-        Way::Examples { .. } | Way::OnceMore => examples(scene, bytes),
-        Way::Behaviours { .. } => behaviours(scene, bytes),
-        Way::TestCode { shown, .. } => test_code(scene, shown, bytes),
-        Way::Code { shown, .. } => code(scene, shown, bytes),
+        Strategy::Examples { .. } | Strategy::OnceMore => examples(scene, bytes),
+        Strategy::Behaviours { .. } => behaviours(scene, bytes),
+        Strategy::TestCode { shown, .. } => test_code(scene, shown, bytes),
+        Strategy::Code { shown, .. } => code(scene, shown, bytes),
     };
     put(scene, way, Vec::new(), (system, text, schema))
 }
@@ -52,12 +52,12 @@ pub(super) fn once_more(scene: &Scene<'_>, doubted: Vec<Example>) -> Question {
     let list = json!({"type": "array", "minItems": count, "maxItems": count, "items": {}});
     let schema =
         json!({"type": "object", "properties": {"results": list}, "required": ["results"]});
-    put(scene, Way::OnceMore, doubted, (system, text, Some(schema)))
+    put(scene, Strategy::OnceMore, doubted, (system, text, Some(schema)))
 }
 
 fn put(
     scene: &Scene<'_>,
-    way: Way,
+    way: Strategy,
     doubted: Vec<Example>,
     words: (String, String, Option<Value>),
 ) -> Question {
@@ -133,7 +133,7 @@ fn behaviours(scene: &Scene<'_>, bytes: usize) -> (String, String, Option<Value>
     (system, text, Some(schema))
 }
 
-fn test_code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, Option<Value>) {
+fn test_code(scene: &Scene<'_>, shown: Extra, bytes: usize) -> (String, String, Option<Value>) {
     let language = scene.language();
     let name = name_of(language);
     let system = format!("You write {name} tests. Answer with one code block and nothing else.");
@@ -150,8 +150,8 @@ fn test_code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, 
         .as_ref()
         .and_then(|function| convention::header(scene, &test.test_file, &test.impl_file, function));
     match shown {
-        Shown::Files | Shown::One => {}
-        Shown::Failing => {
+        Extra::Files | Extra::One => {}
+        Extra::Failing => {
             writeln!(
                 text,
                 "\nThe last try was refused:\n{}",
@@ -159,7 +159,7 @@ fn test_code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, 
             )
             .ok();
         }
-        Shown::Filled => {
+        Extra::Filled => {
             writeln!(text, "\nSuch a test of another function:\n```\n{}\n```", filled(language))
                 .ok();
         }
@@ -173,7 +173,7 @@ fn test_code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, 
     (system, text, None)
 }
 
-fn code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, Option<Value>) {
+fn code(scene: &Scene<'_>, shown: Extra, bytes: usize) -> (String, String, Option<Value>) {
     let name = name_of(scene.language());
     let system = format!("You write {name}. Answer with one code block and nothing else.");
     let mut text = wish(scene, bytes);
@@ -184,7 +184,7 @@ fn code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, Optio
         format!("```\n{}\n```", digest::head_and_tail(text.trim_end(), bytes / share))
     };
     match shown {
-        Shown::Files | Shown::Failing | Shown::Filled => {
+        Extra::Files | Extra::Failing | Extra::Filled => {
             writeln!(
                 text,
                 "\nThese tests have to pass ({}):\n{}",
@@ -193,21 +193,21 @@ fn code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, Optio
             )
             .ok();
         }
-        Shown::One => {
+        Extra::One => {
             let failing = failing(scene);
             writeln!(text, "\nThis has to hold:\n{}", digest::head_and_tail(&failing, bytes / 4))
                 .ok();
         }
     }
     match (shown, now) {
-        (Shown::Files | Shown::Failing | Shown::One, Some(now)) => {
+        (Extra::Files | Extra::Failing | Extra::One, Some(now)) => {
             writeln!(text, "\n{} is now:\n{}", test.impl_file, fence(&now, 5)).ok();
         }
-        (Shown::Files | Shown::Failing | Shown::One, None) | (Shown::Filled, _) => {}
+        (Extra::Files | Extra::Failing | Extra::One, None) | (Extra::Filled, _) => {}
     }
     match shown {
-        Shown::Files | Shown::One => {}
-        Shown::Failing => {
+        Extra::Files | Extra::One => {}
+        Extra::Failing => {
             writeln!(
                 text,
                 "\nIt was refused:\n{}",
@@ -215,7 +215,7 @@ fn code(scene: &Scene<'_>, shown: Shown, bytes: usize) -> (String, String, Optio
             )
             .ok();
         }
-        Shown::Filled => {
+        Extra::Filled => {
             text.push_str("\nIn comments at the top of the file, first work out one of the tests step by step.\n");
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::TestSeen;
+use super::TestEvidence;
 use crate::experiment::{About, Material, new_tests};
 use crate::judge::reports::red_code;
 use crate::report::{Report, Status, Test};
@@ -11,7 +11,7 @@ use crate::verdict::Code;
 /// How a test of the head ends with the code of the base.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Without {
+pub enum BaseResult {
     Fails {
         code: Code,
         message: String,
@@ -23,7 +23,7 @@ pub enum Without {
     Passes,
 }
 
-impl Without {
+impl BaseResult {
     /// Whether an assertion failed. Any other error may only show that something is missing.
     pub fn is_asserted(&self) -> bool {
         matches!(self, Self::Fails { code: Code::RedAssertion, .. })
@@ -37,12 +37,12 @@ pub fn tests_seen(
     base: &Report,
     between: &Report,
     head: &Report,
-) -> Vec<TestSeen> {
+) -> Vec<TestEvidence> {
     let written: Vec<About> = new_tests(material);
     let passed = |report: &Report, id: &str| {
         report.test(id).is_some_and(|test| test.status == Status::Passed)
     };
-    let mut seen: Vec<TestSeen> = Vec::new();
+    let mut seen: Vec<TestEvidence> = Vec::new();
     for test in &head.tests {
         let is_new = base.test(&test.id).is_none();
         let is_changed = || written.iter().any(|about| about.is(test));
@@ -53,7 +53,7 @@ pub fn tests_seen(
         if !is_new && !is_changed() && !turned() || seen.iter().any(|known| known.id == test.id) {
             continue;
         }
-        seen.push(TestSeen {
+        seen.push(TestEvidence {
             id: test.id.clone(),
             file: test.file.clone().or_else(|| home(&written, test)),
             line: test.line,
@@ -85,24 +85,26 @@ fn home(written: &[About], test: &Test) -> Option<String> {
     written.iter().find(|about| about.is(test)).map(|about| about.file.clone())
 }
 
-fn without(between: &Report, test: &Test) -> Without {
+fn without(between: &Report, test: &Test) -> BaseResult {
     let first_line = |text: &str| text.lines().next().unwrap_or_default().trim().to_owned();
     match between.test(&test.id) {
         Some(then) if then.status.is_failure() => {
             let message = first_line(then.message.as_deref().unwrap_or("it fails"));
             let code = red_code(then);
             if code == Code::RedMissingSymbol {
-                Without::Missing { message }
+                BaseResult::Missing { message }
             } else {
-                Without::Fails { code, message }
+                BaseResult::Fails { code, message }
             }
         }
-        Some(then) if then.status == Status::Passed => Without::Passes,
+        Some(then) if then.status == Status::Passed => BaseResult::Passes,
         Some(_) | None => {
             let errors = || between.load_errors.iter().chain(&between.owed);
             let own = errors().find(|error| error.file.is_some() && error.file == test.file);
             let message = own.or_else(|| errors().next()).map(|error| first_line(&error.message));
-            Without::Missing { message: message.unwrap_or_else(|| "it cannot be run".to_owned()) }
+            BaseResult::Missing {
+                message: message.unwrap_or_else(|| "it cannot be run".to_owned()),
+            }
         }
     }
 }

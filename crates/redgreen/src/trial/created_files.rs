@@ -26,7 +26,7 @@ pub fn note(git: &Git, worktree: &Worktree, known: &[PathBuf]) -> Result<Vec<Str
         if brought || entry.iter().any(|part| part.to_str().is_some_and(is_known)) {
             continue;
         }
-        let mut found = Found::default();
+        let mut found = CreatedFiles::default();
         if found
             .walk(&worktree.path, &entry)
             .with_context(|| format!("look into {}", entry.display()))?
@@ -61,12 +61,12 @@ fn is_known(name: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Found {
+struct CreatedFiles {
     files: Vec<PathBuf>,
     bytes: u64,
 }
 
-impl Found {
+impl CreatedFiles {
     /// False if it is too large. Links are skipped: their targets are not made by the set-up.
     fn walk(&mut self, root: &Path, below: &Path) -> Result<bool> {
         let facts = fs::symlink_metadata(root.join(below))?;

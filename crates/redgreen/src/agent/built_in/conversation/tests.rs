@@ -36,10 +36,10 @@ struct Scene {
 }
 
 /// The result of a turn.
-struct Seen {
-    taken: Taken,
+struct TurnRecord {
+    taken: TurnOutput,
     requests: Vec<Request>,
-    live: Vec<Said>,
+    live: Vec<AgentActivity>,
     folder: tempfile::TempDir,
 }
 
@@ -103,12 +103,12 @@ impl Scene {
         self
     }
 
-    fn play(mut self) -> Seen {
+    fn play(mut self) -> TurnRecord {
         let requests = RefCell::new(Vec::new());
         let mut live = Vec::new();
         let assignment = assignment(self.role);
         let folder: &Path = self.folder.path();
-        let mut orders = Orders {
+        let mut orders = TurnInput {
             assignment: &assignment,
             worktree: folder,
             env: &[],
@@ -132,11 +132,11 @@ impl Scene {
             Ok(self.answers.pop_front().expect("too many requests"))
         };
         let taken = converse("m", &self.settings, &mut orders, &mut ask).unwrap();
-        Seen { taken, requests: requests.into_inner(), live, folder: self.folder }
+        TurnRecord { taken, requests: requests.into_inner(), live, folder: self.folder }
     }
 }
 
-impl Seen {
+impl TurnRecord {
     /// Checks how the turn ended and after how many requests.
     #[track_caller]
     fn ends(self, words: &str, requests: usize) -> Self {
@@ -237,9 +237,9 @@ fn runs_tools_until_the_model_is_done() {
     let cost = seen.taken.cost;
     assert_eq!((cost.tokens, cost.microdollars, cost.requests), (Some(300), Some(300), Some(2)));
     assert_eq!((cost.input, cost.output, cost.cached), (Some(200), Some(20), Some(80)));
-    let tools = seen.live.iter().filter(|said| matches!(said, Said::Tool { .. })).count();
+    let tools = seen.live.iter().filter(|said| matches!(said, AgentActivity::Tool { .. })).count();
     assert_eq!(
-        (tools, matches!(seen.live.last(), Some(Said::Tool { .. }))),
+        (tools, matches!(seen.live.last(), Some(AgentActivity::Tool { .. }))),
         (3, true),
         "{:?}",
         seen.live
@@ -292,7 +292,7 @@ fn writes_files_from_an_answer_without_tools() {
 #[test]
 fn writes_the_shown_files_of_a_model_without_tools() {
     let mut scene = Scene::new(Role::Implementing);
-    scene.settings.asking = Asking::Files;
+    scene.settings.asking = PromptStyle::Files;
     let seen = scene
         .words("```python\ndef add(a, b):\n    return a + b\n```\n")
         .play()
