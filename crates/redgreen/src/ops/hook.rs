@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
 use redgreen_core::hook::{
-    Action, Answer, EditResult, Edit, Event, HookEvent, shell_objection, together,
+    Action, Answer, Edit, EditResult, Event, HookEvent, shell_objection, together,
 };
 use redgreen_core::session::rules::{self, FileChange, NextPhase};
 use redgreen_core::session::{Session, Stage};
