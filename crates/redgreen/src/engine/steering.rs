@@ -82,14 +82,16 @@ impl<'a> Inbox<'a> {
 }
 
 impl Engine<'_> {
-    /// Whether to read messages before this step: before an agent's turn, and before a finished run
+    /// Whether to read messages before this step: before an agent's turn, after several attempts, and before a finished run
     /// waits for approval. A pause takes effect at the end of the current phase, so it is also read
     /// there.
     pub(super) fn listens_before(&self, step: &Step) -> bool {
         let is_time = match step {
-            Step::Ask { .. } | Step::Attempt { .. } | Step::Leave { outcome: Outcome::Waiting } => {
-                true
-            }
+            // Several attempts may have been told something that is not in the journal yet.
+            Step::Ask { .. }
+            | Step::Attempt { .. }
+            | Step::Choose { .. }
+            | Step::Leave { outcome: Outcome::Waiting } => true,
             Step::Note { .. } => self.is_pause_asked(),
             _ => false,
         };

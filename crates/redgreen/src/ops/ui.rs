@@ -248,6 +248,10 @@ impl Reviews {
     /// What the agent says in the turn that is going on, after a place, and where it ends now.
     pub fn live(&self, run: &str, from: LivePlace) -> (String, LivePlace) {
         let Ok(folder) = self.find(run) else { return Default::default() };
+        // A run that was killed leaves its last words.
+        if !journal::is_busy(&folder) {
+            return Default::default();
+        }
         let words = journal::words(&folder, from);
         let mut text = String::new();
         for (_, _, said) in words.said {

@@ -90,7 +90,7 @@ pub(crate) fn served(story: Story, server: &Server, wire: Wire) -> Story {
 }
 
 /// A run whose user says something in the middle of GREEN, and what the model is asked after that.
-fn told_in_green(wire: Wire, words: &str) -> (Story, Vec<String>) {
+fn told_in_green(wire: Wire, words: &str, attempts: usize) -> (Story, Vec<String>) {
     let (asked, is_asked) = mpsc::channel();
     let (go, may_go) = mpsc::channel();
     let may_go = Mutex::new(may_go);
@@ -104,14 +104,18 @@ fn told_in_green(wire: Wire, words: &str) -> (Story, Vec<String>) {
     });
     let story = with_model(&server, wire);
     let child = story
-        .prepare("run \"an adder\"")
+        .prepare(&format!("run --attempts {attempts} --jobs {attempts} \"an adder\""))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    is_asked.recv().unwrap();
+    for _ in 0..attempts {
+        is_asked.recv().unwrap();
+    }
     story.redgreen(&format!("say \"{words}\"")).exits(0).says("during this turn");
-    go.send(()).unwrap();
+    for _ in 0..attempts {
+        go.send(()).unwrap();
+    }
     ProgramOutput::of("run", &child.wait_with_output().unwrap())
         .exits(3)
         .says(&format!("you said   {words}"));
@@ -123,7 +127,7 @@ fn told_in_green(wire: Wire, words: &str) -> (Story, Vec<String>) {
 #[test]
 fn words_said_during_a_turn_reach_the_model_between_its_tool_calls() {
     for wire in [Wire::Anthropic, Wire::Responses, Wire::Gemini, Wire::Chat] {
-        let (story, green) = told_in_green(wire, "name the arguments a and b");
+        let (story, green) = told_in_green(wire, "name the arguments a and b", 1);
         let heard: Vec<bool> =
             green.iter().map(|body| body.contains("name the arguments a and b")).collect();
         assert_eq!(heard, [false, true], "{wire:?}: {green:?}");
@@ -140,6 +144,16 @@ fn words_said_during_a_turn_reach_the_model_between_its_tool_calls() {
         assert_eq!(std::fs::read_dir(run.join("mailbox")).unwrap().count(), 0);
         story.redgreen("approve").exits(0);
     }
+}
+
+#[test]
+fn words_said_during_several_attempts_reach_all_of_them() {
+    let (story, green) = told_in_green(Wire::Anthropic, "be brief", 2);
+    assert_eq!(green.len(), 4);
+    assert_eq!(green.iter().filter(|body| body.contains("- be brief")).count(), 2, "{green:?}");
+    let commit = story.git(&format!("log -1 --format=%H --grep=^feat: {}", story.branch()));
+    let note = story.git(&format!("notes --ref=tdd-handoffs show {commit}"));
+    assert_eq!(note.matches("be brief").count(), 1, "{note}");
 }
 
 /// Nobody is named, nobody is installed, and a server listens on this machine.

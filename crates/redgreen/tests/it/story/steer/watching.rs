@@ -7,7 +7,7 @@ use std::sync::{Mutex, mpsc};
 
 use serde_json::json;
 
-use super::{barrier, ended, let_go, run_folder, start, until_at};
+use super::{barrier, ended, events, let_go, run_folder, start, until_at};
 use crate::server::{SeenRequest, Server, Turn, Wire};
 use crate::story::Story;
 use crate::story::built_in::{adder, role, served};
@@ -53,7 +53,7 @@ fn a_run_is_followed_from_another_process_until_it_stops() {
 
 /// A model that says something in GREEN and then waits, so that its turn goes on.
 pub(crate) struct Talking {
-    _server: Server,
+    server: Server,
     pub(crate) story: Story,
     asked: mpsc::Receiver<()>,
     go: mpsc::Sender<()>,
@@ -81,7 +81,7 @@ impl Talking {
                 _ => adder(seen),
             });
         let story = served(Story::pytest(), &server, Wire::Anthropic);
-        Self { _server: server, story, asked, go }
+        Self { server, story, asked, go }
     }
 
     pub(crate) fn until_it_said_it(&self) {
@@ -127,6 +127,32 @@ fn the_words_of_a_turn_are_shown_while_it_goes_on() {
     assert_eq!(text.matches(SPOKEN).count(), 1, "{text}");
     assert!(lines.contains("\"role\":\"implementing\""), "{lines}");
     assert!(!run_folder(story).join("live.jsonl").exists());
+}
+
+#[test]
+fn words_said_during_a_turn_count_once_after_a_kill() {
+    let talking = Talking::new();
+    let story = &talking.story;
+    let mut run = start(story, "run \"an adder\"");
+    talking.until_it_said_it();
+    story.redgreen("say \"be brief\"").exits(0);
+    talking.go_on();
+    // The model wanted to end its turn, and was told.
+    talking.until_it_said_it();
+    run.kill().unwrap();
+    run.wait().unwrap();
+    talking.go_on();
+    let resumed = start(story, "resume");
+    talking.until_it_said_it();
+    talking.go_on();
+    ended("resume", resumed).exits(3);
+    let green = talking.server.requests().into_iter().filter(|seen| role(seen) == "green");
+    let green: Vec<String> = green.map(|seen| seen.body.to_string()).collect();
+    let heard: Vec<usize> = green.iter().map(|body| body.matches("- be brief").count()).collect();
+    assert_eq!(heard, [0, 0, 1, 1, 1], "{green:?}");
+    assert!(green[2].contains("The user says, while you work."), "{}", green[2]);
+    assert!(green[3].contains("The user says, newest last."), "{}", green[3]);
+    assert_eq!(events(&run_folder(story), "user-said").len(), 1);
 }
 
 #[test]

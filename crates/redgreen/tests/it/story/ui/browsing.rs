@@ -164,10 +164,7 @@ fn a_change_of_five_thousand_lines_is_shown_and_scrolled() {
     let server = Server::start(&story, "");
     let seen = browse(&story, &server, "large", || ());
     if !seen.is_null() {
-        #[expect(
-            clippy::print_stderr,
-            reason = "a figure that is looked at, and asserted in the bench"
-        )]
+        #[expect(clippy::print_stderr, reason = "a figure for people")]
         {
             eprintln!("5,000 lines: first paint after {} ms", seen["painted"]);
         }

@@ -40,7 +40,8 @@ fn the_evidence_is_beside_the_code() {
         "tests/test_roman.py does not load",
         "No module named &#39;roman&#39;",
         "2 pass now",
-        "4 of 6 mutants of the changed lines were killed",
+        // How many are tried depends on the time they take.
+        " mutants of the changed lines were killed",
         "not killed: roman.py:2: `&gt;` became `&gt;=`",
         "1 of 1 withheld tests passed",
         "tests/test_more.py::test_three fails: KeyError: 3",
