@@ -466,7 +466,7 @@ fn cheaper(one: &Candidate, other: &Candidate) -> Ordering {
 }
 
 /// The same code has the same evidence, however long it takes to collect it. Where nothing is
-/// accepted, the run goes on with the first of the best.
+/// accepted, the run continues with the first of the best.
 fn same_result(left: &[&Candidate]) -> bool {
     left.iter().all(|one| one.tree() == left.first().and_then(|first| first.tree()))
 }

@@ -107,7 +107,7 @@ pub(crate) fn is_test(path: &str) -> bool {
     classify(path, &FRAMEWORKS.iter().collect::<Vec<_>>()) == Class::Test
 }
 
-/// In Rust, a file in `tests` next to `src` is a program of its own.
+/// In Rust, a file in `tests` next to `src` is a separate program.
 pub(crate) fn is_test_program(path: &str) -> bool {
     path.starts_with("tests/") || path.contains("/tests/") && !path.contains("src/")
 }

@@ -104,7 +104,7 @@ pub enum Priority {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MergeWhen {
-    /// After somebody approves it.
+    /// After a person approves it.
     #[default]
     Approved,
     /// At once.

@@ -324,7 +324,7 @@ pub enum Answer {
     Allow(Option<String>),
     /// The tool must not act.
     Deny(String),
-    /// The agent did something that the judge will refuse; it is told so.
+    /// The agent made a change that the judge will refuse; this message says so.
     Tell(String),
     /// The agent must continue.
     Continue(String),

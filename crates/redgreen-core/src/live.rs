@@ -41,7 +41,7 @@ impl<'a> LiveV1<'a> {
         Self { v: VERSION, at, role, said }
     }
 
-    /// A line; `None` if it is not one of ours.
+    /// A line; `None` if redgreen did not write it.
     pub fn parse(line: &[u8]) -> Option<LiveV1<'static>> {
         let line: LiveV1<'static> = serde_json::from_slice(line).ok()?;
         (line.v == VERSION).then_some(line)

@@ -154,7 +154,7 @@ fn rules(role: Role) -> String {
         "Work in the current folder only. What lies outside cannot be written.",
         "Do not commit, stash, rebase or switch branches; what you leave in the folder is what counts.",
         "The real test runner judges what you leave; what you say about it is not looked at.",
-        "You are alone: nobody answers questions.",
+        "Nobody can answer questions.",
     ];
     own.iter().chain(&common).map(|rule| format!("- {rule}")).collect::<Vec<_>>().join("\n")
 }

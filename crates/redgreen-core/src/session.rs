@@ -249,7 +249,7 @@ impl Session {
         }
     }
 
-    /// The next step, for whoever edits.
+    /// The next step, for the agent or the user.
     pub fn next_step(&self) -> String {
         match (&self.dispute, &self.stage) {
             (Some(_), _) => {

@@ -55,7 +55,7 @@ pub fn standing(state: &State) -> &'static str {
     standing_of(state.left.as_ref())
 }
 
-/// The same of a run that stopped for this reason, or goes on.
+/// The same for a run that stopped for this reason, or still works.
 pub fn standing_of(left: Option<&Outcome>) -> &'static str {
     match left {
         Some(Outcome::Merged) => "merged",

@@ -13,7 +13,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// Every problem is told at once.
+    /// All problems are reported together.
     pub fn parse(text: &str) -> Result<Self, Vec<String>> {
         let value: Value = serde_json::from_str(text).map_err(|error| vec![error.to_string()])?;
         let mut problems = Vec::new();

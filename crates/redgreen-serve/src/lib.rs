@@ -1,6 +1,6 @@
-//! The servers, as far as they need an async runtime: MCP here, HTTP in `web`. They know their
-//! protocols and nothing of redgreen: what tools and pages do is handed in as functions, which may
-//! block. Only the verb that serves starts the runtime.
+//! The servers that need an async runtime: MCP here, HTTP in `web`. They implement the protocols
+//! only; tools and pages are functions that the caller passes in, and may block. Only a command
+//! that serves starts the runtime.
 
 pub mod web;
 
@@ -25,38 +25,38 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::Value;
 use tokio::io::AsyncWrite;
 
-/// While a tool works, its caller hears of it this often.
+/// How often a caller gets a progress notification while a tool runs.
 const PROGRESS_EVERY: Duration = Duration::from_secs(2);
 
-/// A tool as it is listed.
+/// A tool, as listed to clients.
 #[derive(Clone, Debug)]
 pub struct ToolRow {
     pub name: &'static str,
     pub description: &'static str,
-    /// A schema of JSON, of an object.
+    /// JSON Schema of an object.
     pub input: Value,
-    /// Whether it changes nothing.
+    /// Whether the tool changes nothing.
     pub reads: bool,
 }
 
-/// Something that can be read or asked for, as it is listed.
+/// A resource or prompt, as listed to clients.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// The address of a resource, the name of a prompt.
+    /// The URI of a resource, or the name of a prompt.
     pub name: &'static str,
     pub description: &'static str,
 }
 
-/// What a tool gives back.
+/// The result of a tool call.
 #[derive(Clone, Debug)]
 pub struct ToolAnswer {
     pub text: String,
     pub value: Option<Value>,
-    /// The tool could not do its work; a "no" of the judge is none of these.
+    /// The tool failed. A negative verdict is not a failure.
     pub failed: bool,
 }
 
-/// Whether the caller still wants to know.
+/// Whether the caller cancelled the request.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation(Arc<AtomicBool>);
 
@@ -66,10 +66,10 @@ impl Cancellation {
     }
 }
 
-/// What the server offers. All functions may block; each call has a thread of its own.
+/// The functions of the server. All of them may block; each call runs in its own thread.
 pub trait Service: Send + Sync + 'static {
     fn version(&self) -> &'static str;
-    /// What a model should know before it uses the tools.
+    /// Instructions for the model.
     fn instructions(&self) -> String;
     fn tools(&self) -> Vec<ToolRow>;
     fn resources(&self) -> &'static [Row];
@@ -79,7 +79,7 @@ pub trait Service: Send + Sync + 'static {
     fn prompt(&self, name: &str) -> Result<String, String>;
 }
 
-/// Serves on stdin and stdout until the other side is done.
+/// Serves on stdin and stdout until the client disconnects.
 pub fn serve(service: impl Service) -> Result<(), String> {
     run(async {
         let server = Server(Arc::new(service)).serve(rmcp::transport::io::stdio()).await;
@@ -90,12 +90,11 @@ pub fn serve(service: impl Service) -> Result<(), String> {
     })
 }
 
-/// The answers to a conversation whose messages are all known, whatever they are: for tests and the
-/// fuzzer.
+/// Answers a complete conversation. For tests and the fuzzer.
 pub fn answers(service: impl Service, messages: &[u8]) -> Vec<u8> {
     let written = SharedOutput::default();
     let transport = (Cursor::new(messages.to_vec()), written.clone());
-    // A conversation that breaks off has its answers up to there.
+    // If the conversation breaks off, the answers so far count.
     run(async {
         if let Ok(running) = Server(Arc::new(service)).serve(transport).await {
             running.waiting().await.ok();
@@ -115,7 +114,7 @@ fn run(conversation: impl Future<Output = Result<(), String>>) -> Result<(), Str
     runtime.block_on(conversation)
 }
 
-/// What the server said; clones share it.
+/// The output of the server, shared by clones.
 #[derive(Clone, Debug, Default)]
 struct SharedOutput(Arc<Mutex<Vec<u8>>>);
 
@@ -141,7 +140,7 @@ impl AsyncWrite for SharedOutput {
 struct Server<S>(Arc<S>);
 
 impl<S: Service> Server<S> {
-    /// A function that blocks, beside the conversation.
+    /// Runs a blocking function without blocking the conversation.
     async fn aside<T: Send + 'static>(
         &self,
         act: impl FnOnce(&S) -> T + Send + 'static,
@@ -203,7 +202,7 @@ impl<S: Service> ServerHandler for Server<S> {
                     rounds += 1.0;
                     if let Some(token) = token.clone() {
                         let progress = ProgressNotificationParam::new(token, rounds).with_message("judging");
-                        // Who does not listen is told the verdict all the same.
+                        // A client that ignores notifications still gets the verdict.
                         context.peer.notify_progress(progress).await.ok();
                     }
                 }

@@ -1,7 +1,7 @@
-//! A NATS server with JetStream, as functions that block: buckets of values that are changed by
-//! compare-and-swap, and lanes of messages that are leased to one taker at a time. Leases,
-//! redelivery and durability are the server's. The runtime has one thread, which keeps the
-//! connection alive while nobody calls.
+//! A client for NATS with JetStream, as blocking functions: buckets of values with
+//! compare-and-swap, and lanes of messages that are leased to one worker at a time. The server
+//! handles leases, redelivery and durability. The runtime has one thread, which keeps the
+//! connection alive between calls.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -20,37 +20,36 @@ use tokio::time::timeout;
 
 const STREAM: &str = "redgreen";
 const SUBJECT: &str = "redgreen.lane.";
-/// Told to idle takers when there is something new; it carries nothing.
+/// Wakes idle workers when there is a new message. It has no content.
 const WAKE: &str = "redgreen.wake";
-/// How long one call may take.
+/// The time limit of a call.
 const CALL_MAX: Duration = Duration::from_secs(10);
 const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// A message that is sent again within this time is the same message.
+/// Duplicates of a message are dropped within this time.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(600);
-/// How long the list of lanes is believed.
+/// How long the list of lanes is cached.
 const LANES_KNOWN: Duration = Duration::from_secs(1);
-/// A lane that nobody asked for so long is forgotten by the server; it is made again when it is
-/// needed.
+/// The server deletes a lane that nobody used for this long. It is created again when needed.
 const LANE_IDLE_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
-/// More messages at work in one lane than any fleet has workers.
+/// The maximum number of messages in progress per lane. No fleet has this many workers.
 const AT_WORK_MAX: i64 = 100_000;
-/// An empty lane answers at once; this is for a server that does not.
+/// An empty lane answers at once; this limit is for a server that does not.
 const EMPTY_MAX: Duration = Duration::from_secs(2);
 
-/// How to reach the server.
+/// How to connect to the server.
 #[derive(Clone, Debug, Default)]
 pub struct Address {
     /// `nats://host:4222` or `tls://host:4222`.
     pub url: String,
-    /// The text of a file of credentials (`.creds`).
+    /// The content of a credentials file (`.creds`).
     pub credentials: Option<String>,
-    /// A certificate to verify the server with, beside those of the system.
+    /// A certificate to verify the server with, in addition to the root store.
     pub certificate: Option<PathBuf>,
-    /// How long a taker may be silent.
+    /// How long a worker may be silent.
     pub lease: Duration,
 }
 
-/// A connection. Calls may come from any thread.
+/// A connection. Any thread can use it.
 pub struct Nats {
     runtime: Runtime,
     client: async_nats::Client,
@@ -61,15 +60,15 @@ pub struct Nats {
     lease: Duration,
 }
 
-/// A value and the revision to change it from.
+/// A value, and the revision that a change must match.
 pub type Versioned = (Vec<u8>, u64);
 
-/// A message that this process has the lease of.
+/// A message that this process has leased.
 pub struct LeasedMessage {
     pub text: String,
-    /// The number of the message.
+    /// The sequence number of the message.
     pub sequence: u64,
-    /// How often it was delivered, this time included.
+    /// The number of deliveries, including this one.
     pub delivered: u64,
     message: Message,
 }
@@ -88,11 +87,11 @@ impl std::fmt::Debug for LeasedMessage {
 
 type NatsResult<T> = Result<T, String>;
 
-/// Whether values of a bucket go away by themselves.
+/// Whether the values of a bucket expire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     Always,
-    /// For a few leases.
+    /// After a few leases.
     Briefly,
 }
 
@@ -102,8 +101,7 @@ impl Nats {
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
         let connected = runtime.block_on(async {
-            // A connection that breaks is made again; a call made meanwhile ends with its time
-            // limit.
+            // The client reconnects by itself. A call made in the meantime ends at its time limit.
             let mut options = ConnectOptions::new()
                 .name("redgreen")
                 .connection_timeout(CONNECT_MAX)
@@ -139,7 +137,7 @@ impl Nats {
         Ok(Self { runtime, client, jetstream, stream, buckets, lanes, lease: address.lease })
     }
 
-    /// Puts a value where there is none; false where there is one.
+    /// Creates a value. Returns false if it exists.
     pub fn create(&self, bucket: &str, key: &str, value: Vec<u8>) -> NatsResult<bool> {
         let store = self.bucket(bucket, Keep::Always)?;
         self.call(async {
@@ -160,7 +158,7 @@ impl Nats {
         })
     }
 
-    /// Changes a value that still has this revision; false where it was changed meanwhile.
+    /// Changes a value that still has this revision. Returns false if it changed.
     pub fn swap(&self, bucket: &str, key: &str, value: Vec<u8>, revision: u64) -> NatsResult<bool> {
         let store = self.bucket(bucket, Keep::Always)?;
         self.call(async {
@@ -172,7 +170,7 @@ impl Nats {
         })
     }
 
-    /// Puts a value, whatever is there.
+    /// Sets a value in any case.
     pub fn put(&self, bucket: &str, key: &str, value: Vec<u8>, keep: Keep) -> NatsResult<()> {
         let store = self.bucket(bucket, keep)?;
         self.call(async {
@@ -185,7 +183,7 @@ impl Nats {
         self.call(async { store.purge(key).await.map_err(|error| error.to_string()) })
     }
 
-    /// Every value of a bucket.
+    /// All values of a bucket.
     pub fn list(&self, bucket: &str, keep: Keep) -> NatsResult<Vec<Vec<u8>>> {
         let store = self.bucket(bucket, keep)?;
         self.call(async {
@@ -203,7 +201,7 @@ impl Nats {
             while left > 0 {
                 let Some(message) = messages.next().await else { break };
                 let message = message.map_err(|error| error.to_string())?;
-                // A value that was taken away leaves a mark without a body.
+                // A deleted value leaves a marker without content.
                 if !message.payload.is_empty() {
                     found.push(message.payload.to_vec());
                 }
@@ -213,8 +211,8 @@ impl Nats {
         })
     }
 
-    /// Tells of every change of a bucket, beginning with what is there, until `see` has seen enough
-    /// or nothing happened for a while. Nothing is polled.
+    /// Reports all current values of a bucket, then every change, until `see` ends it or nothing
+    /// happens for a while. Does not poll.
     pub fn watch(
         &self,
         bucket: &str,
@@ -238,8 +236,8 @@ impl Nats {
         })
     }
 
-    /// Puts a message at the end of a lane; one that was sent before is not sent twice. `alone`
-    /// lanes have at most one message at work.
+    /// Appends a message to a lane, unless it was sent before. `alone` lanes have at most one
+    /// message in progress.
     pub fn send(&self, lane: &str, alone: bool, id: &str, text: &str) -> NatsResult<()> {
         self.lane(lane, alone)?;
         self.call(async {
@@ -250,7 +248,7 @@ impl Nats {
         })
     }
 
-    /// The lanes there are.
+    /// The existing lanes.
     pub fn lanes(&self) -> NatsResult<Vec<String>> {
         let known = self.lanes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((_, lanes)) = known.filter(|(since, _)| since.elapsed() < LANES_KNOWN) {
@@ -269,11 +267,11 @@ impl Nats {
         Ok(lanes)
     }
 
-    /// Takes the first message of a lane, if there is one.
+    /// Leases the first message of a lane, if there is one.
     pub fn take(&self, lane: &str) -> NatsResult<Option<LeasedMessage>> {
         self.call(async {
             let consumer = self.stream.get_consumer::<pull::Config>(lane).await;
-            // A lane that is gone has no messages.
+            // A deleted lane has no messages.
             let Ok(consumer) = consumer else { return Ok(None) };
             let batch = timeout(EMPTY_MAX, consumer.fetch().max_messages(1).messages()).await;
             let mut batch =
@@ -288,7 +286,7 @@ impl Nats {
         })
     }
 
-    /// Waits until something may have changed, at most so long.
+    /// Waits for a possible change, at most this long.
     pub fn wait(&self, at_most: Duration) -> NatsResult<()> {
         self.runtime.block_on(async {
             let mut woken = self.client.subscribe(WAKE).await.map_err(|error| error.to_string())?;
@@ -302,12 +300,12 @@ impl Nats {
         self.acknowledge(taken, AckKind::Progress)
     }
 
-    /// The message is dealt with. The server confirms it.
+    /// Acknowledges the message. The server confirms it.
     pub fn done(&self, taken: &LeasedMessage) -> NatsResult<()> {
         self.call(async { taken.message.double_ack().await.map_err(|error| error.to_string()) })
     }
 
-    /// Gives the message back; it is delivered again after a while.
+    /// Returns the message. The server delivers it again later.
     pub fn later(&self, taken: &LeasedMessage, after: Duration) -> NatsResult<()> {
         self.acknowledge(taken, AckKind::Nak(Some(after)))
     }
@@ -315,12 +313,12 @@ impl Nats {
     fn acknowledge(&self, taken: &LeasedMessage, kind: AckKind) -> NatsResult<()> {
         self.call(async {
             taken.message.ack_with(kind).await.map_err(|error| error.to_string())?;
-            // Known to have left, so that a connection that is gone is noticed.
+            // Flushes, so that a broken connection is noticed.
             self.client.flush().await.map_err(|error| error.to_string())
         })
     }
 
-    /// Makes a lane that is not there yet.
+    /// Creates a lane if it does not exist.
     fn lane(&self, lane: &str, alone: bool) -> NatsResult<()> {
         let known = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref().is_some_and(|(_, lanes)| lanes.iter().any(|name| name == lane)) {

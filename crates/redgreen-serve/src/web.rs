@@ -1,5 +1,5 @@
-//! A web server for one person on this machine. It decides who may ask (`guard`), and hands what
-//! they ask for to a `Site`.
+//! A web server for one person on this machine. `guard` decides which requests are allowed; a
+//! `Site` answers them.
 
 pub mod guard;
 
@@ -25,24 +25,23 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use guard::{Guard, Refusal, RequestHead};
 
-/// More than a form of ours ever sends.
+/// Larger than any of our forms.
 const FORM_BYTES_MAX: usize = 64 << 10;
-/// A browser opens six; a few windows may look at the same run.
+/// A browser opens six connections, and a few windows may show the same run.
 const CONNECTIONS_MAX: usize = 64;
-/// Answers that are made at the same time; each may read a large patch.
+/// The maximum number of concurrent answers. Each may read a large patch.
 const ANSWERS_MAX: usize = 4;
 const FOLLOWERS_MAX: usize = 32;
-/// How often a page that is followed is looked at.
+/// How often a live page is checked for changes.
 const LOOK: Duration = Duration::from_millis(250);
-/// How long answers may take when the server is to end.
+/// How long pending answers may take when the server stops.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// The path below which changes of a page are told.
+/// The path of the change events of a page.
 const FOLLOW: &str = "/follow";
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
-/// For every answer. The policy about referrers is what makes browsers name their origin with a
-/// form.
+/// Headers of every response. The referrer policy makes browsers send the origin of a form.
 const HEADERS: &[(&str, &str)] = &[
     ("content-security-policy", POLICY),
     ("x-content-type-options", "nosniff"),
@@ -52,10 +51,10 @@ const HEADERS: &[(&str, &str)] = &[
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// What somebody who may ask asks for.
+/// An allowed request.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Something is to be done.
+    /// The request performs an action.
     pub acts: bool,
     pub path: String,
     pub query: Vec<(String, String)>,
@@ -63,7 +62,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// For a page by its path, perhaps with a query.
+    /// The path of a page, possibly with a query.
     pub fn to(address: &str) -> Self {
         let (path, query) = address.split_once('?').unwrap_or((address, ""));
         Self { path: path.to_owned(), query: pairs(query.as_bytes()), ..Self::default() }
@@ -82,14 +81,14 @@ fn value<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
     pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
 }
 
-/// The answer.
+/// The response.
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub status: u16,
-    /// Its media type.
+    /// The media type.
     pub kind: &'static str,
     pub body: String,
-    /// Where to go instead.
+    /// The target of a redirect.
     pub location: Option<String>,
 }
 
@@ -102,7 +101,7 @@ impl Reply {
         Self { status: 200, kind, body: body.to_owned(), location: None }
     }
 
-    /// After something was done.
+    /// After an action.
     pub fn see(location: String) -> Self {
         Self {
             status: 303,
@@ -118,27 +117,27 @@ impl Reply {
     }
 }
 
-/// How far the live text of a page was read.
+/// The position up to which a client has read the live text of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Another number for each text; 0 for none.
+    /// Changes with every new text; 0 means no text.
     pub text: u64,
     pub read: u64,
 }
 
-/// What is served. All functions may block.
+/// The site to serve. All functions may block.
 pub trait Site: Send + Sync + 'static {
     fn answer(&self, request: &Request) -> Reply;
-    /// Why somebody may not ask, for a person.
+    /// Explains to a person why a request was refused.
     fn refused(&self, why: Refusal) -> Reply;
-    /// Differs whenever the page at `path` would.
+    /// Changes whenever the page at `path` changes.
     fn stamp(&self, path: &str) -> String;
-    /// The live text of the page at `path` after this place, and where it ends now.
+    /// The live text of the page at `path` after this position, and the new position.
     fn live(&self, path: &str, from: Place) -> (String, Place);
     fn is_over(&self) -> bool;
 }
 
-/// Serves until the site is over.
+/// Serves until the site ends.
 pub fn serve(listener: TcpListener, guard: Guard, site: impl Site) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -240,7 +239,7 @@ fn respond(reply: Reply) -> Response {
     (status, headers, Body::from(reply.body)).into_response()
 }
 
-/// Tells each change of a page, until nobody listens any more.
+/// Sends each change of a page until the client disconnects.
 fn follow<S: Site>(server: &Server<S>, page: String) -> Response {
     let Ok(place) = Arc::clone(&server.followers).try_acquire_owned() else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
@@ -285,7 +284,7 @@ fn follow<S: Site>(server: &Server<S>, page: String) -> Response {
     response
 }
 
-/// A piece of the live text: the beginning of another one, or what follows.
+/// A piece of live text: the start of a new text, or more of the current one.
 fn words(is_new: bool, text: &str) -> Event {
     let kind = if is_new { "text" } else { "more" };
     Event::default().event(kind).data(serde_json::Value::from(text).to_string())
@@ -301,13 +300,13 @@ impl Stream for Changes {
     }
 }
 
-/// So many connections and no more; another one waits until one ends.
+/// A limited number of connections; more wait until one ends.
 struct LimitedListener {
     listener: tokio::net::TcpListener,
     places: Arc<Semaphore>,
 }
 
-/// A connection and its place.
+/// A connection and its permit.
 struct HeldConnection {
     stream: TcpStream,
     _place: Option<OwnedSemaphorePermit>,
@@ -318,7 +317,7 @@ impl Listener for LimitedListener {
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (HeldConnection, SocketAddr) {
-        // Nobody closes it, so there is always a place in the end.
+        // The semaphore is never closed, so a permit always becomes available.
         let place = Arc::clone(&self.places).acquire_owned().await.ok();
         let (stream, address) = Listener::accept(&mut self.listener).await;
         (HeldConnection { stream, _place: place }, address)

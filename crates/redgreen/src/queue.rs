@@ -1,7 +1,7 @@
-//! Where jobs wait: a folder of this machine, or a NATS server. Both are the same two things:
-//! records that are changed by compare-and-swap, and lanes of messages that are leased to one
-//! worker at a time and come back when it falls silent. What a job is and what may happen to it is
-//! decided in `redgreen_core::fleet`; the folder and the server know nothing of it.
+//! The queue of a fleet: a folder on this machine, or a NATS server. Both offer records with
+//! compare-and-swap, and lanes of messages. A message is leased to one worker at a time and comes
+//! back if the worker falls silent. `redgreen_core::fleet` decides what may happen to a job; the
+//! queue only stores it.
 
 mod folder;
 mod nats;
@@ -21,18 +21,18 @@ use sha2::{Digest, Sha256};
 use crate::config::Environment;
 use crate::failure::Failure;
 
-/// How often a change of a record is tried while others change it.
+/// How often a change of a record is retried while others change it.
 const TRIES_MAX: u32 = 200;
-/// A lease is at least so long: a busy machine is not a dead one.
+/// The minimum lease: a busy machine must not count as dead.
 const LEASE_MIN: Duration = Duration::from_secs(1);
 pub const LEASE_USUAL: Duration = Duration::from_secs(30);
 
-/// A kind of record, each kept apart.
+/// The kinds of records, stored apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Job,
     Status,
-    /// Goes away by itself when it is not written again.
+    /// Expires unless it is written again.
     Worker,
     Day,
     Allowance,
@@ -50,11 +50,11 @@ impl Kind {
     }
 }
 
-/// A message that this worker has the lease of.
+/// A message that this worker has leased.
 #[derive(Debug)]
 pub struct Delivery {
     pub job: JobId,
-    /// The number of the message.
+    /// The sequence number of the message.
     pub number: u64,
     lane: String,
     lease: Lease,
@@ -67,13 +67,13 @@ enum Lease {
 }
 
 impl Delivery {
-    /// Whether the job is to be merged, and not run.
+    /// Whether the job is to be merged instead of run.
     pub fn is_merge(&self) -> bool {
         self.lane.starts_with(MERGE_LANE)
     }
 }
 
-/// A worker, as it says of itself.
+/// A worker, as it describes itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkerV1 {
@@ -82,13 +82,13 @@ pub struct WorkerV1 {
     pub labels: Vec<redgreen_core::names::Tag>,
     pub jobs: Vec<JobId>,
     pub slots: usize,
-    /// Why it takes no jobs, where it does not.
+    /// Why it takes no jobs, if it does not.
     pub trouble: Option<Label>,
     /// Milliseconds since 1970.
     pub seen_at: i64,
 }
 
-/// Where the queue is.
+/// The address of the queue.
 #[derive(Clone, Debug)]
 pub struct Place {
     /// `nats://…`, `tls://…` or a folder; the user's own folder if absent.
@@ -98,18 +98,18 @@ pub struct Place {
     pub lease: Option<Duration>,
 }
 
-/// The queue. Calls may come from any thread.
+/// The queue. Any thread can use it.
 #[derive(Debug)]
 pub enum Queue {
     Folder(folder::Folder),
     Nats(Box<nats::Server>),
 }
 
-/// What became of a submission.
+/// The result of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Submission {
     New,
-    /// The same submission was there.
+    /// It was already in the queue.
     Known,
 }
 
@@ -146,7 +146,7 @@ impl Queue {
         }
     }
 
-    /// How it is called.
+    /// The name of the queue.
     pub fn name(&self) -> String {
         match self {
             Queue::Folder(folder) => folder.root.display().to_string(),
@@ -165,13 +165,13 @@ impl Queue {
     pub fn submit(&self, job: &Job, at: i64) -> Result<(Status, Submission)> {
         let id = job_id(job);
         let status = Status::submitted(&id, job, at);
-        // The job and its status come first, so that nobody gets a message about a job that is not
-        // there.
+        // The job and its status are written first, so that every message refers to an existing
+        // job.
         let created = self.create(Kind::Job, &id, job)?;
         self.create(Kind::Status, &id, &status)?;
         let known = self.status(&id)?.unwrap_or(status);
-        // A submission that was killed half-way has no message yet; one that was sent before is not
-        // sent twice.
+        // If an earlier submission was interrupted, its message is still missing. The queue drops
+        // duplicates.
         if created || (known.epoch == 0 && !known.state.is_over()) {
             self.send(&job.lane(), &format!("{id}-run"), &id)?;
         }
@@ -195,14 +195,14 @@ impl Queue {
         Ok(self.read(Kind::Status, id)?.map(|(status, _)| status))
     }
 
-    /// All jobs, the oldest first.
+    /// All jobs, oldest first.
     pub fn statuses(&self) -> Result<Vec<Status>> {
         let mut all: Vec<Status> = self.list(Kind::Status)?;
         all.sort_by(|one, other| (one.submitted_at, &one.id).cmp(&(other.submitted_at, &other.id)));
         Ok(all)
     }
 
-    /// A job by its id, or by a beginning that only one has.
+    /// A job by its id, or by a unique prefix of it.
     pub fn find(&self, name: &str) -> Result<Option<Status>> {
         if let Ok(id) = JobId::parse(name) {
             return self.status(&id);
@@ -225,8 +225,8 @@ impl Queue {
         }
     }
 
-    /// Something happened to a job. Tried again while others change it; the answer may be that it
-    /// does not count.
+    /// Records an event of a job. Retries while others change the record; the event may be
+    /// rejected.
     pub fn append(
         &self,
         id: &JobId,
@@ -249,7 +249,7 @@ impl Queue {
         bail!("change job {id}: something else keeps changing it")
     }
 
-    /// What jobs may spend a day.
+    /// The daily budget of all jobs.
     pub fn allowance(&self) -> Result<Allowance> {
         Ok(self
             .read(Kind::Allowance, "allowance")?
@@ -265,7 +265,7 @@ impl Queue {
         Ok(self.read(Kind::Day, date)?.map(|(day, _)| day).unwrap_or_default())
     }
 
-    /// Changes the reservations of a day; `change` may be called several times, and may refuse.
+    /// Changes the reservations of a day. `change` may be called several times, and may refuse.
     pub fn change_day<E>(
         &self,
         date: &str,
@@ -308,7 +308,7 @@ impl Queue {
         }
     }
 
-    /// The lanes there are.
+    /// The existing lanes.
     pub fn lanes(&self) -> Result<Vec<String>> {
         match self {
             Queue::Folder(folder) => folder.lanes(),
@@ -330,7 +330,7 @@ impl Queue {
         Ok(None)
     }
 
-    /// Waits until there may be something to take.
+    /// Waits until there may be a message.
     pub fn wait(&self) -> Result<()> {
         match self {
             Queue::Folder(folder) => {
@@ -341,7 +341,7 @@ impl Queue {
         }
     }
 
-    /// Extends the lease. False: somebody else has the message.
+    /// Extends the lease. Returns false if another worker has the message.
     pub fn beat(&self, delivery: &Delivery) -> Result<bool> {
         match (self, &delivery.lease) {
             (Queue::Folder(folder), Lease::Folder { name, deliveries }) => {
@@ -354,7 +354,7 @@ impl Queue {
         }
     }
 
-    /// The message is dealt with.
+    /// Acknowledges the message.
     pub fn done(&self, delivery: &Delivery) -> Result<()> {
         match (self, &delivery.lease) {
             (Queue::Folder(folder), Lease::Folder { name, deliveries }) => {
@@ -365,7 +365,7 @@ impl Queue {
         }
     }
 
-    /// Gives the message back, to be taken again after a while.
+    /// Returns the message, to be delivered again later.
     pub fn later(&self, delivery: &Delivery, after: Duration) -> Result<()> {
         match (self, &delivery.lease) {
             (Queue::Folder(folder), Lease::Folder { name, deliveries }) => {
@@ -376,8 +376,8 @@ impl Queue {
         }
     }
 
-    /// Tells of every job, and then of every change, until `see` says that it is enough. `None`:
-    /// nothing new for a moment.
+    /// Reports every job, then every change, until `see` ends it. `None` means no news for a
+    /// moment.
     pub fn watch(&self, see: &mut dyn FnMut(Option<Status>) -> bool) -> Result<()> {
         let mut read =
             |bytes: Option<&[u8]>| see(bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()));
@@ -430,7 +430,7 @@ impl Queue {
         }
     }
 
-    /// A record that cannot be read was written by somebody else, and is left out.
+    /// Skips records that it cannot read: another program wrote them.
     fn list<T: DeserializeOwned>(&self, kind: Kind) -> Result<Vec<T>> {
         let all = match self {
             Queue::Folder(folder) => folder.list(kind)?,
@@ -440,12 +440,12 @@ impl Queue {
     }
 }
 
-/// The id of a job, which follows from its content.
+/// The id of a job, derived from its content.
 pub fn job_id(job: &Job) -> JobId {
     JobId::of_digest(&Sha256::digest(job.fingerprint().as_bytes()))
 }
 
-/// One lane for each branch that is merged into; at most one of its messages is at work.
+/// One lane for each target branch, with at most one message in progress.
 fn merge_lane(status: &Status) -> String {
     let mut hash = Sha256::new();
     hash.update(status.repository.as_bytes());

@@ -123,7 +123,7 @@ fn the_first_criterion_that_leaves_one_attempt_decides() {
 }
 
 #[test]
-fn the_best_refused_attempt_goes_on() {
+fn the_best_refused_attempt_continues() {
     check(&["cheat", "half", "overfits 1/2w"], "3 by verdict");
     check(&["cheat", "half"], "2 by verdict");
     check(&["overfits 1/3w", "overfits 2/3w"], "2 by withheld tests");

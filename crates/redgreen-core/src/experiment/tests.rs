@@ -541,7 +541,7 @@ fn a_constant_is_looked_at_and_a_function_is_called() {
 }
 
 #[test]
-fn a_name_that_nothing_brings_is_told() {
+fn a_name_that_nothing_brings_is_reported() {
     const HEAD: &str = "from kit import f\n\n\ndef test_a():\n";
     for (body, line, exception, message, expected) in [
         (

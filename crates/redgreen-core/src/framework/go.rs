@@ -79,7 +79,7 @@ fn invoke(facts: &Facts, selection: &Selection) -> Result<Invocation, CannotRun>
     invocation.reports.push(ReportAt::Source(TEST_FILES));
     invocation.call = match selection {
         Selection::All => call.args(["./..."]),
-        // Go compiles packages; a single file would become a package of its own.
+        // Go compiles packages; a single file would become a separate package.
         Selection::Files(paths) => {
             let functions = functions_of(&facts.chosen, paths);
             let run =

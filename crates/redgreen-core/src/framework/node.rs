@@ -230,7 +230,7 @@ fn add(report: &mut Report, event: &Event, is_suite: bool, above: &[String], cap
     if event.skip.as_ref().and_then(Value::as_str) == Some(NOT_ONLY) {
         report.flag(Flag::Focused);
     }
-    // A test that failed only because of its subtests has no result of its own.
+    // A test that failed only because of its subtests has no separate result.
     if failure == Some("subtestsFailed") {
         return;
     }

@@ -134,7 +134,7 @@ fn parse(captured: &Capture) -> Report {
     report
 }
 
-/// A test with a failed subtest has no result of its own. A test that was running when the process
+/// A test with a failed subtest has no separate result. A test that was running when the process
 /// ended keeps its result.
 fn drop_parents_of_subtests(report: &mut Report, stream: &Stream) {
     let running =

@@ -102,7 +102,7 @@ fn a_test_has_the_class_that_it_showed() {
 }
 
 #[test]
-fn code_that_no_test_notices_is_told_and_held_against_the_range_where_the_policy_says_so() {
+fn code_that_no_test_notices_is_reported_and_held_against_the_range_where_the_policy_says_so() {
     let code = |mutants: Vec<Mutant>| Evidence {
         hunks: vec![hunk("a.py"), hunk("b.py")],
         mutants,
@@ -176,7 +176,7 @@ fn nothing_is_proven_of_a_range_that_cannot_be_looked_at() {
 }
 
 #[test]
-fn an_exemption_is_told_with_its_reason() {
+fn an_exemption_is_reported_with_its_reason() {
     let exempt = policy::Exemption {
         paths: Vec::new(),
         tests: vec!["*slow*".to_owned()],

@@ -1,13 +1,13 @@
-//! Who may ask. The server is on loopback, where every program of every user and every page in the
-//! user's browser can reach it. Only a browser that was opened with the token gets an answer, and
-//! only our own pages can make it act.
+//! Decides which requests are allowed. Every program of every user, and every page in the user's
+//! browser, can reach a server on loopback. Only a browser that was opened with the token gets an
+//! answer, and only our own pages can perform actions.
 
-/// The name of the token in an address.
+/// The query parameter with the token.
 pub const TOKEN: &str = "token";
-/// In characters: 256 bits.
+/// The length in characters: 256 bits.
 pub const TOKEN_CHARS: usize = 64;
 
-/// Whether something may be done, or only looked at.
+/// Whether a request can perform actions or only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allows {
     Everything,
@@ -21,33 +21,33 @@ pub struct Guard {
     pub allows: Allows,
 }
 
-/// What a request says of itself.
+/// The relevant headers of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestHead<'a> {
-    /// Something is to be done.
+    /// The request performs an action.
     pub acts: bool,
     pub host: Option<&'a str>,
     pub origin: Option<&'a str>,
-    /// `Sec-Fetch-Site` and `Sec-Fetch-Mode`, which pages cannot change.
+    /// `Sec-Fetch-Site` and `Sec-Fetch-Mode`, which scripts cannot change.
     pub site: Option<&'a str>,
     pub mode: Option<&'a str>,
     pub cookies: &'a str,
-    /// Of the address.
+    /// From the query.
     pub token: Option<&'a str>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
     Known,
-    /// It came with the token, and gets this cookie.
+    /// The request had the token, and gets this cookie.
     WithToken(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The browser believes to talk to another server: a name was pointed at this machine.
+    /// DNS rebinding: the browser expects another server, but the name points to this machine.
     OtherHost,
-    /// A page of somebody else's.
+    /// A page of another site.
     OtherOrigin,
     NoToken,
     WrongToken,
@@ -78,7 +78,7 @@ impl Guard {
         }
     }
 
-    /// Browsers send cookies to every port of a host, so that the name tells the servers apart.
+    /// Browsers send cookies to every port of a host, so the name contains the port.
     fn cookie_name(&self) -> String {
         format!("redgreen-{}", self.port)
     }
@@ -91,12 +91,10 @@ impl Guard {
         ["127.0.0.1", "localhost"].iter().any(|name| host == format!("{name}:{}", self.port))
     }
 
-    /// Only a page of ours may act. Others may lead here, as a link does, and cannot read the
-    /// answer.
+    /// Only our pages can perform actions. Other pages may link here, but cannot read the answer.
     fn is_own_page(&self, asked: &RequestHead<'_>) -> bool {
         let is_own_origin = asked.origin.map(|origin| {
-            // The very host that was asked: pages of `localhost` and `127.0.0.1` are strangers to
-            // each other.
+            // The exact host of the request: `localhost` and `127.0.0.1` are different origins.
             asked.host.is_some_and(|host| origin == format!("http://{host}"))
         });
         let is_near = asked.site.is_none_or(|site| matches!(site, "same-origin" | "none"));
@@ -108,7 +106,7 @@ impl Guard {
     }
 }
 
-/// Takes the same time wherever they differ.
+/// Takes constant time, wherever the texts differ.
 fn is_same(one: &str, other: &str) -> bool {
     let differs =
         one.bytes().zip(other.bytes()).fold(0, |differs, (one, other)| differs | (one ^ other));

@@ -66,7 +66,7 @@ impl QueueArgs {
         }
         match self.open(desk) {
             Ok(queue) => Ok(queue.find(name)?.is_some().then_some(queue)),
-            // A queue that nobody named may be out of reach; then the name is that of no run.
+            // The default queue may be unreachable; then no run has this name.
             Err(_) if self.queue.is_none() => Ok(None),
             Err(error) => Err(error),
         }

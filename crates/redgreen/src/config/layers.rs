@@ -12,7 +12,7 @@ use super::properties::{self, Properties};
 use super::{Environment, FILE, File, text};
 use crate::failure::Failure;
 
-/// The stage settings of another tool, which are read as they are.
+/// The stage settings of another tool, read unchanged.
 const RED_STAGE: &str = ".agentforge/config/stages/red.yaml";
 const GREEN_STAGE: &str = ".agentforge/config/stages/green.yaml";
 /// The user's own settings, in the folder for settings.

@@ -63,7 +63,7 @@ impl Engine<'_> {
         Ok(notices)
     }
 
-    /// Salvages the commits that the branch pointed to, whoever moved it.
+    /// Salvages the commits that the branch pointed to before it was moved.
     fn put_back_branch(&self, after: &Refs) -> Result<Vec<String>> {
         let git = &self.project.git;
         let (name, new) = (self.branch_ref(), &self.state.progress.head.commit);

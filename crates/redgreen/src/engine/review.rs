@@ -50,7 +50,7 @@ impl Engine<'_> {
         Ok(BranchChange::Commits(commits))
     }
 
-    /// The event for commits that somebody added, if there are any.
+    /// The event for commits by others, if there are any.
     pub(super) fn notice_commits(&self) -> Result<Option<Event>> {
         let added =
             match self.added_commits()? {
@@ -70,7 +70,7 @@ impl Engine<'_> {
                     .into());
                 }
             };
-        // A commit of ours from before a crash. The step that made it handles it.
+        // The run's own commit from before a crash. The step that made it handles it.
         match &self.state.situation {
             Situation::Working { stage, .. } if self.is_ours(&added, stage)? => Ok(None),
             Situation::Working { .. } => self.human_committed(added).map(Some),

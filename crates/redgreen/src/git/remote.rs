@@ -18,11 +18,11 @@ use crate::process::Stop;
 /// A first clone of a large repository takes a while.
 const TRANSFER_MAX: Duration = Duration::from_secs(1800);
 const WORDS_BYTES_MAX: usize = 1 << 20;
-/// Addresses are checked already; git itself is told as well.
+/// Addresses are already checked; this makes git check them too.
 const PROTOCOLS: &str = "file:https:ssh";
 /// How often the notes of all runs are merged and pushed again while others push theirs.
 const NOTES_TRIES_MAX: u32 = 50;
-/// The notes as they are elsewhere.
+/// The notes in the other repository.
 const FETCHED_NOTES: &str = "refs/notes/redgreen-fetched/tdd-handoffs";
 
 /// A repository elsewhere, and the folder that keeps its objects here.

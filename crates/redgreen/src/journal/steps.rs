@@ -73,7 +73,7 @@ impl StepsTail {
         }
     }
 
-    /// A line that is longer than any of ours never ends.
+    /// The maximum length of a line that redgreen writes.
     fn check_length(&self, raw: &[u8]) -> Result<()> {
         if raw.len() as u64 >= LINE_BYTES_MAX {
             let why = format!("a line is longer than {LINE_BYTES_MAX} bytes");

@@ -408,7 +408,7 @@ fn watched(
             let mut most = None;
             while !over.load(Ordering::SeqCst) {
                 most = match memory {
-                    // The system keeps the peak. Before the program is loaded it is that of ours.
+                    // The system keeps the peak. Before the program is loaded, it is redgreen's own peak.
                     Memory::Own | Memory::ShortLived => part.peak_memory_at_work().or(most),
                     Memory::Group => most.max(part.memory_at_work()),
                 };

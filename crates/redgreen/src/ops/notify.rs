@@ -1,4 +1,4 @@
-//! Tells the user that a run waits, with a command of theirs.
+//! Runs the user's command when a run waits for them.
 
 use std::time::Duration;
 

@@ -654,7 +654,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_that_stopped_for_a_reason_outside_says_how_it_goes_on() {
+    fn a_run_that_stopped_for_a_reason_outside_says_how_it_continues() {
         let folder =
             RunFolder { id: RunId::parse("20260102-030405-abcd").unwrap(), path: PathBuf::new() };
         for (next, told) in [

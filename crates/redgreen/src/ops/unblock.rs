@@ -52,7 +52,7 @@ pub fn commands(state: &State, trouble: &AttemptFailure, id: &str) -> String {
     format!("{}    (or: redgreen abort {id})", lines.join("\n"))
 }
 
-/// Whether it is about commits that somebody added to the run's branch.
+/// Whether the cause is a commit by others on the run's branch.
 pub fn is_of_the_branch(trouble: &AttemptFailure) -> bool {
     [review::REFUSED, review::STILL_RED].contains(&trouble.kind.as_str())
 }

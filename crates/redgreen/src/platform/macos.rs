@@ -8,22 +8,21 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, getpath, open, openat};
 
-/// Opens a folder only to go on from it.
+/// Opens a folder to continue from it.
 pub const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Where an open file is now.
+/// The current path of an open file.
 pub fn path_of(file: &impl AsFd) -> Result<PathBuf> {
     Ok(PathBuf::from(OsString::from_vec(getpath(file)?.into_bytes())))
 }
 
-/// A path that leads to an open folder, as long as nobody moves it.
+/// A path to an open folder, valid until somebody moves it.
 pub fn way_to(folder: &impl AsFd) -> Result<PathBuf> {
     path_of(folder)
 }
 
-/// Opens a file below a folder, through links that stay below it: the links are resolved first, and
-/// no link is followed on the way to the result. A link that somebody puts there meanwhile makes it
-/// fail.
+/// Opens a file below a folder, through links that stay below it. Links are resolved first and not
+/// followed afterwards, so a link that is added meanwhile makes it fail.
 pub fn open_beneath(root: &Path, inside: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
     let real = resolve(&root.join(inside))?;
     let elsewhere =
@@ -41,7 +40,7 @@ pub fn open_beneath(root: &Path, inside: &Path, flags: OFlags, mode: Mode) -> Re
     Ok(folder)
 }
 
-/// The real path of a file that exists, or that could be created in a folder that exists.
+/// The real path of an existing file, or of one that could be created in an existing folder.
 fn resolve(path: &Path) -> Result<PathBuf> {
     match (path.canonicalize(), path.parent(), path.file_name()) {
         (Ok(real), ..) => Ok(real),

@@ -1,5 +1,5 @@
-//! The queue in a folder of one machine. One lock for every change; every file is replaced by a
-//! rename, so that readers need no lock. A message is a file in one of three folders of its lane:
+//! The queue in a folder of one machine. One lock covers every change; files are replaced by
+//! renaming, so that readers need no lock. A message is a file in one of three folders of its lane:
 //! `ready`, `taken` (until its lease ends) and `later` (until its time comes).
 
 use std::fs::{self, File, OpenOptions};
@@ -16,15 +16,15 @@ use serde::{Deserialize, Serialize};
 use super::{Delivery, Kind, Lease};
 use crate::{foreign, platform, private};
 
-/// How soon an idle worker looks again: leases end without anybody telling.
+/// How often an idle worker checks again: an expired lease sends no event.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
-/// How often somebody who watches is asked whether to go on.
+/// How often a watcher is asked whether to continue.
 const WATCH_IDLE: Duration = Duration::from_millis(250);
-/// A worker's record is believed for so many leases.
+/// A worker's record is valid for this many leases.
 const WORKER_LEASES: u32 = 3;
-/// Names of files hold the number of a message with this many digits, so that they sort.
+/// File names start with the message number, padded to this many digits so that they sort.
 const DIGITS: usize = 12;
-/// A queue of one machine has no larger records.
+/// The maximum size of a record in a local queue.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -33,12 +33,12 @@ pub struct Folder {
     pub(super) lease: Duration,
 }
 
-/// A message, as its file says.
+/// A message, as stored in its file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Message {
     job: JobId,
     deliveries: u64,
-    /// When it goes back to those that are ready, in milliseconds since 1970.
+    /// When it becomes ready again, in milliseconds since 1970.
     until: u64,
 }
 
@@ -110,7 +110,7 @@ impl Folder {
         Ok(found)
     }
 
-    /// Tells of every job, then waits for the system to tell of changes.
+    /// Reports every job, then waits for file system events.
     pub(super) fn watch(&self, see: &mut dyn FnMut(Option<&[u8]>) -> bool) -> Result<()> {
         let folder = self.root.join("records").join(Kind::Status.name());
         let act = || format!("watch {}", folder.display());
@@ -137,7 +137,7 @@ impl Folder {
         }
     }
 
-    /// A message that was sent under this id before is not sent twice.
+    /// Drops a message that was sent under this id before.
     pub(super) fn send(&self, lane: &str, id: &str, job: &JobId) -> Result<()> {
         let _lock = self.lock()?;
         let folder = self.lane(lane);
@@ -160,7 +160,7 @@ impl Folder {
 
     pub(super) fn take(&self, lane: &str) -> Result<Option<Delivery>> {
         let folder = self.lane(lane);
-        // Looking costs nothing; the lock is only for who may find something.
+        // Checking needs no lock; only a worker that may find a message takes it.
         let is_empty = |name: &str| names(&folder.join(name)).is_ok_and(|names| names.is_empty());
         if ["ready", "taken", "later"].into_iter().all(is_empty) {
             return Ok(None);
@@ -263,7 +263,7 @@ impl Folder {
         let file =
             private::open(OpenOptions::new().create(true).write(true).truncate(false), &path)
                 .with_context(act)?;
-        // Whoever holds it writes a few small files; a process that dies lets go of it.
+        // The holder only writes a few small files, and a process that dies releases the lock.
         file.lock().with_context(act)?;
         Ok(file)
     }
@@ -273,7 +273,7 @@ fn make(folder: &Path) -> Result<()> {
     private::create_dir_all(folder).with_context(|| format!("create {}", folder.display()))
 }
 
-/// The names in a folder, without those of files that are being written.
+/// The names in a folder, without files that are being written.
 fn names(folder: &Path) -> Result<Vec<String>> {
     let act = || format!("read {}", folder.display());
     let entries = match fs::read_dir(folder) {
@@ -306,7 +306,7 @@ fn read(path: &Path) -> Result<Option<(Vec<u8>, u64)>> {
     Ok(Some((body.get(1..).unwrap_or_default().to_vec(), revision)))
 }
 
-/// A reader sees the old file or the new one.
+/// A reader sees either the old file or the new one.
 fn write(path: &Path, revision: u64, bytes: &[u8]) -> Result<()> {
     let act = || format!("write {}", path.display());
     let folder = path.parent().unwrap_or(path);

@@ -1,4 +1,5 @@
-//! The queue on a NATS server. `redgreen_serve` speaks with it; errors get their words here.
+//! The queue on a NATS server. `redgreen_serve` implements the protocol; this module words its
+//! errors.
 
 use std::fs;
 use std::time::Duration;
@@ -10,9 +11,9 @@ use redgreen_serve::nats::{Address, Keep, LeasedMessage, Nats, Versioned};
 use super::{Delivery, Kind, Lease, Place};
 use crate::failure::Failure;
 
-/// How long an idle worker sleeps before it looks for messages that came back by themselves.
+/// How long an idle worker sleeps before it looks for redelivered messages.
 const IDLE_MAX: Duration = Duration::from_secs(1);
-/// How often somebody who watches is asked whether to go on.
+/// How often a watcher is asked whether to continue.
 const WATCH_IDLE: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
@@ -94,7 +95,7 @@ impl Server {
                 Ok(Some(Delivery { job, number, lane, lease: Lease::Nats(Box::new(taken)) }))
             }
             Err(_) => {
-                // Not a message of ours; it would come back for ever.
+                // Not one of our messages; it would be redelivered forever.
                 self.told("drop a message", self.nats.done(&taken))?;
                 Ok(None)
             }
@@ -129,7 +130,7 @@ fn keep(kind: Kind) -> Keep {
     }
 }
 
-/// The address as it may be printed.
+/// The address, safe to print.
 fn without_password(url: &str) -> String {
     match (url.split_once("://"), url.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),

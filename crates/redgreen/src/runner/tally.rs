@@ -32,7 +32,7 @@ impl Tally {
         }
         let more = self.more(&suite).unwrap_or_default();
         self.streamed.hear(&more);
-        // With a reporter of ours, the output is only what the tests print.
+        // With redgreen's reporter, the output contains only what the tests print.
         let tally = match self.read {
             0 => suite.printed(),
             _ => self.streamed.tally(),

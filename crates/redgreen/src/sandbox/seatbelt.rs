@@ -1,5 +1,5 @@
-//! A fence as a profile of Seatbelt, the sandbox of macOS, for `sandbox-exec -p`. The last rule
-//! that matches counts.
+//! A sandbox as a profile of Seatbelt, macOS's sandbox, for `sandbox-exec -p`. The last matching
+//! rule wins.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::plan::{Kind, Plan};
 use super::{Network, Outlet};
 use crate::egress::Address;
 
-/// What every program reads before its first line runs, where the whole disk is hidden otherwise.
+/// What every program reads before its first line runs, even if the rest of the disk is hidden.
 const SYSTEM: &[&str] = &[
     "/System",
     "/Library",
@@ -22,10 +22,10 @@ const SYSTEM: &[&str] = &[
     "/private/var/db",
     "/private/var/select",
 ];
-/// Devices that everybody may write to.
+/// Devices that every program may write to.
 const DEVICES: &[&str] =
     &["/dev/null", "/dev/zero", "/dev/dtracehelper", "/dev/fd", "/dev/stdout", "/dev/stderr"];
-/// Ways to have another process do what this one may not.
+/// Services through which a program could make another process act for it.
 const ESCAPES: &str = "(deny appleevent-send)\n(deny job-creation)\n(deny process-info* (target others))\n\
                        (deny signal (target others))\n(allow signal (target same-sandbox))\n";
 
@@ -46,7 +46,7 @@ pub(super) fn profile(plan: &Plan, network: Network, outlet: Option<&Outlet>) ->
             Kind::Empty | Kind::Cover => {
                 rule(&mut text, "deny file-read* file-write*", &place.path)?;
             }
-            // A folder of its own cannot be laid over this one.
+            // Seatbelt cannot mount a private folder here.
             Kind::Scratch | Kind::Write => {
                 rule(&mut text, "allow file-read* file-write*", &place.path)?;
             }
@@ -158,7 +158,7 @@ mod tests {
         assert!(written(Vec::new(), Network::Loopback, Some(&socket)).is_err());
     }
 
-    /// The name of a folder is somebody else's text: it must not end its rule and begin another.
+    /// Folder names are untrusted: a name must not end its rule and begin another.
     #[test]
     fn a_path_cannot_add_a_rule() {
         let evil = "/job/a\")) (allow file-write* (subpath \"/";

@@ -175,7 +175,7 @@ pub fn installed_places(git: &Git, checkout: &Path, tree: &str) -> Result<Vec<Pa
             let place = folder.join(module);
             let is_file =
                 checkout.join(&place).symlink_metadata().is_ok_and(|facts| facts.is_file());
-            // What git does not ignore is somebody's work that is not committed.
+            // A file that git does not ignore is uncommitted work.
             if is_file && !is_held(&place) && !found.contains(&place) && git.is_ignored(&place)? {
                 found.push(place);
             }

@@ -218,7 +218,7 @@ pub(super) fn clap(error: &clap::Error) {
 }
 
 fn write_all(out: &mut impl Write, text: &str) {
-    // The pipe is closed, so there is nobody to report this to.
+    // The pipe is closed, so nobody can read a report.
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).ok();
 }
 

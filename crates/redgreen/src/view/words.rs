@@ -58,7 +58,7 @@ pub fn reachable(access: NetworkAccess, allowed: &[String]) -> String {
 }
 
 pub(super) fn failure(failure: &Failure) -> String {
-    // No line of the text can look like one of ours.
+    // No line of the text can look like redgreen's own output.
     let what = wrap(failure.what.trim_end(), "error: ".len(), "       ", talk_columns());
     let mut text = format!("{}: {what}\n", paint(BAD, "error"));
     for line in failure.evidence.iter().flat_map(|evidence| evidence.lines()) {

@@ -1,6 +1,6 @@
-//! Real coding agents, each through a whole cycle: installed by `scripts/test --agents`, in a
-//! network of their own where a model of ours listens on loopback. What is not installed is named
-//! and passed over.
+//! Real coding agents, each through a whole cycle. `scripts/test --agents` installs them. They run
+//! in a private network with a scripted model on loopback. Agents that are not installed are
+//! skipped by name.
 
 mod compete;
 mod referee;

@@ -1,4 +1,4 @@
-//! The book says what the program does: its tables and examples are checked against the code.
+//! Checks the tables and examples of the book against the code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -183,7 +183,7 @@ fn commands(text: &str) -> Vec<String> {
     lines.filter(|line| line.starts_with("redgreen ")).map(str::to_owned).collect()
 }
 
-/// A command that was renamed, or an option that is gone, is found in every page.
+/// Finds commands and options in the pages that the program no longer has.
 #[test]
 fn every_command_of_the_book_is_one_of_the_program() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -227,14 +227,14 @@ fn every_command_of_the_book_is_one_of_the_program() {
     assert!(seen > 50, "only {seen} commands were found");
 }
 
-/// What a command says of itself; nothing where there is no such command.
+/// The help of a command, or `None` if there is no such command.
 fn help_of(verb: &str) -> Option<String> {
     let help = Program::new(env!("CARGO_BIN_EXE_redgreen")).args(verb.split(' ')).arg("--help");
     let output = help.output(HELP_LIMITS, &Stop::default()).unwrap();
     output.success().then(|| output.stdout_text())
 }
 
-/// Every cell of the threat model's table is somebody's test.
+/// The threat model names a test for every row of its table.
 #[test]
 fn the_tests_that_the_threat_model_names_are_there() {
     let page = page("security.md");

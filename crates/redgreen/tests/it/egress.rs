@@ -1,5 +1,5 @@
-//! The network and the sockets of a sandbox, by every means that this machine allows: what is
-//! allowed by name works, everything else does not. Nothing here talks to anything but loopback.
+//! The network and the sockets of a sandbox, with every mechanism of this machine: allowed names
+//! work, everything else does not. The tests use only loopback.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -578,7 +578,7 @@ fn an_open_network_is_a_choice_and_said() {
 }
 
 #[test]
-fn a_host_that_is_none_is_told_with_its_setting() {
+fn a_host_that_is_none_is_reported_with_its_setting() {
     let story = probing("allow-hosts = [\"*\"]", "", "1 2 3");
     story.redgreen("run \"x\"").exits(2).says("agent.allow-hosts has \"*\"").says("example.com");
 }

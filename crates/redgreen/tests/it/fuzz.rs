@@ -1,4 +1,4 @@
-//! What fuzzing found, and what it begins with, run through the same functions without a fuzzer.
+//! Runs the seeds and findings of the fuzzer through the same functions, without a fuzzer.
 
 #[path = "../../../../fuzz/src/targets.rs"]
 mod targets;

@@ -1,4 +1,4 @@
-//! The git door on real repositories.
+//! The `git` module on real repositories.
 
 mod merge;
 mod notes;

@@ -1,5 +1,5 @@
-//! The kata of the demo does what its notes claim: every turn is played in order, and cargo's own
-//! tests say how it went.
+//! The kata of the demo does what its notes claim: every turn is played in order, and cargo's tests
+//! confirm the results.
 
 use std::fs;
 use std::path::Path;

@@ -461,7 +461,7 @@ fn employ(story: &Story, settings: &str, own: &str) {
 }
 
 #[test]
-fn allow_read_opens_what_it_names_and_is_told() {
+fn allow_read_opens_what_it_names_and_is_reported() {
     let story = plant();
     let document = story.place("home/Documents").display().to_string();
     employ_a_spy(&story, &format!("allow-read = [\"secrets.yaml\", {document:?}, \"~/other\"]"));
@@ -479,7 +479,7 @@ fn allow_read_opens_what_it_names_and_is_told() {
 
 /// What an agent of the project's own may have of the user's settings for it, and nothing beside.
 #[test]
-fn the_home_of_an_agent_holds_what_is_named_and_is_told() {
+fn the_home_of_an_agent_holds_what_is_named_and_is_reported() {
     let home = |from: &str| {
         format!(
             "home = {{ variable = \"SPY_HOME\", from = \"{from}\", link = [\"login.json\"], copy = [\"settings.toml\"] }}"

@@ -1,5 +1,5 @@
-//! The one integration test binary: stories that run the real program, and `tidy`, which keeps the
-//! house in order.
+//! The only integration test binary: stories that run the real program, and `tidy`, which checks
+//! the house rules.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

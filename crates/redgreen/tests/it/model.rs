@@ -1,5 +1,5 @@
-//! The client of models against the scripted server, in all four wire formats: whatever the server
-//! does, the answer is a reply or a named error, and it comes in time.
+//! The model client against the scripted server, in all four wire formats: whatever the server
+//! does, the result is a reply or a named error, in time.
 
 mod aimock;
 mod cassette;

@@ -1,4 +1,4 @@
-//! What a proof looks like to programs of others: their schemas hold for it, and ours does.
+//! The JSON of a proof fits redgreen's schema, and its other formats fit their public schemas.
 
 use std::fs;
 use std::path::Path;

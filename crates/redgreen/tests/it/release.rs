@@ -1,6 +1,5 @@
-//! The release machinery: what it packs, what the installers do with it, and that every place names
-//! the same version. The lane `release` of `scripts/test` does the same with the real static
-//! program.
+//! The release machinery: the content of the archives, the installers, and equal versions in all
+//! places. The lane `release` of `scripts/test` does the same with the real static program.
 
 use std::collections::BTreeSet;
 use std::fs;

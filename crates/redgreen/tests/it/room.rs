@@ -1,4 +1,4 @@
-//! The clean room on real repositories, with everything in them that tries to have a say.
+//! The clean room on real repositories, with everything in them that could influence it.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

@@ -1,5 +1,5 @@
-//! Real runners in small projects: what a person would say of the run is what the report says.
-//! pytest and cargo are here, the others in a file each.
+//! Real test runners in small projects: the report says what a person would say of the run. pytest
+//! and cargo are here, the others in one file each.
 
 mod bats;
 mod command;
@@ -330,7 +330,7 @@ fn pytest_that_is_not_installed_is_the_environments_fault() {
 }
 
 #[test]
-fn a_project_without_tests_of_any_kind_is_told_what_was_looked_for() {
+fn a_project_without_tests_gets_a_list_of_the_files_that_were_tried() {
     let project = Project::new(&[("README.md", "")]);
     let error = detect(project.0.path()).unwrap_err();
     let failure = error.downcast_ref::<Failure>().unwrap();

@@ -1,5 +1,4 @@
-//! Fences on real programs, by every means that this machine allows; one that it does not is
-//! skipped by name.
+//! Sandboxes with real programs, with every mechanism of this machine; others are skipped by name.
 
 use std::ffi::OsString;
 use std::fs;

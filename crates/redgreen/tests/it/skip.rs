@@ -1,4 +1,4 @@
-//! A test that cannot run here says so, and `scripts/test` counts it.
+//! A test that cannot run here prints a line that `scripts/test` counts.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

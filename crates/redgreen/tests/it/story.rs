@@ -1,5 +1,5 @@
-//! Stories: the real program in a real repository with a real test runner, told in the words a user
-//! would type.
+//! Stories run the real program in a real repository with a real test runner, with the commands
+//! that a user would type.
 
 mod agents;
 mod attempts;
@@ -15,6 +15,7 @@ mod crash;
 mod demo;
 mod disk;
 mod doctor;
+mod documented_commands;
 mod doors;
 mod everyday;
 mod example_projects;
@@ -88,14 +89,14 @@ pub(crate) const CALCULATOR: &str = include_str!("story/calculator.toml");
 /// is ended: a machine that has much to do takes longer, and an idle one is not kept waiting.
 pub(crate) const LIMITS: [u32; 3] = [4, 16, 64];
 
-/// A repository, a home of its own, and nothing of the machine's configuration.
+/// A repository with a separate home, isolated from the machine's configuration.
 pub(crate) struct Story {
     folder: tempfile::TempDir,
     pub(crate) root: PathBuf,
     env: Vec<(String, String)>,
 }
 
-/// What a command said and how it ended.
+/// The output and exit code of a command.
 #[derive(Debug)]
 pub(crate) struct ProgramOutput {
     line: String,
@@ -203,7 +204,7 @@ impl Story {
         let home = story.place("home").display().to_string();
         let story =
             story.env("HOME", &home).env("REDGREEN_WORKTREES", &format!("{home}/worktrees"));
-        // Nobody listens there: a model's server of this machine is none of the story's.
+        // Nothing listens there, so a story never uses a model server of this machine.
         let away = ["OLLAMA_HOST", "LMSTUDIO_BASE_URL", "LLAMA_BASE_URL", "VLLM_BASE_URL"];
         away.iter()
             .fold(story, |story, name| story.env(name, "http://127.0.0.1:9"))
@@ -262,11 +263,11 @@ impl Story {
         command
     }
 
-    /// A command with the story's environment and nothing else.
+    /// A command with only the story's environment.
     pub(crate) fn command(&self, program: &str) -> Command {
         let env: BTreeMap<String, String> =
             machine().into_iter().chain(self.env.iter().cloned()).collect();
-        // By its name alone it could only be started by copying all memory of these tests.
+        // With a full path, the standard library starts it without copying the memory of this process.
         let places = std::env::split_paths(&env["PATH"]).map(|folder| folder.join(program));
         let place =
             places.into_iter().find(|place| place.is_file()).unwrap_or_else(|| program.into());
@@ -290,7 +291,7 @@ impl Story {
         branches
     }
 
-    /// Every turn of the only run says that its agent was held by these means.
+    /// The transcript of every turn names this sandbox mechanism.
     #[track_caller]
     pub(crate) fn fenced_by(&self, means: Mechanism) {
         let runs = fs::read_dir(self.root.join(".git/redgreen/runs"))
@@ -407,7 +408,7 @@ fn machine() -> Vec<(String, String)> {
         ("GIT_CONFIG_GLOBAL".to_owned(), "/dev/null".to_owned()),
         ("LC_ALL".to_owned(), "C.UTF-8".to_owned()),
     ];
-    // Cargo and rustup look for their own folders in a home that the story does not have.
+    // Cargo and rustup expect their folders in the real home.
     let home = known("HOME").unwrap_or_default();
     for (name, default) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
         env.push((name.to_owned(), known(name).unwrap_or_else(|| format!("{home}/{default}"))));

@@ -1,5 +1,6 @@
-//! House rules that no compiler checks. Each rule is a function from a file to its faults, run over
-//! every file git knows or is about to know; the examples beside each rule prove that it can fail.
+//! House rules that no compiler checks. Each rule is a function from a file to its violations and
+//! runs over every file that git tracks or would add; the examples next to each rule prove that it
+//! can fail.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -118,7 +118,7 @@ fn same_fields(one: &Value, other: &Value, by: Equality) -> bool {
     let kept = fields.iter().filter(|(name, _)| is_seen(name));
     let all =
         kept.clone().all(|(name, one)| others.get(name).is_some_and(|other| same(one, other, by)));
-    // An additional field breaks nobody, and it may be a property that watching does not call.
+    // An additional field breaks no caller, and it may be a property that recording does not call.
     all && (by != Equality::Content || fields.len() == others.len())
 }
 

@@ -57,7 +57,7 @@ fn an_example_may_follow_a_new_name() {
 }
 
 #[test]
-fn twins_are_told_apart_by_their_files_and_order() {
+fn twins_are_reported_apart_by_their_files_and_order() {
     let text = |one: &str, other: &str| {
         format!(
             "pub trait {one} {{\n    fn f(&self) -> u8;\n}}\n\npub trait {other} {{\n    fn f(&self) -> u8;\n}}\n"

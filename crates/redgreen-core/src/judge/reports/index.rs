@@ -21,7 +21,7 @@ impl<'a> IndexedReport<'a> {
         self.by_id.get(id).copied()
     }
 
-    /// The subtests of a Go test. A test with subtests has no result of its own.
+    /// The subtests of a Go test. A test with subtests has no separate result.
     pub(super) fn subtests<'i>(&self, id: &'i str) -> impl Iterator<Item = &'a Test> + use<'a, 'i> {
         let told = framework::identity(id);
         self.report.tests.iter().filter(move |test| told.runs(&test.identity()))

@@ -425,7 +425,7 @@ fn an_exit_code_alone_rules_as_far_as_it_can_and_says_so() {
 }
 
 #[test]
-fn a_subtest_that_passes_is_told_as_its_test() {
+fn a_subtest_that_passes_is_reported_as_its_test() {
     let shown = |words: &[(&str, Status)]| {
         let mut report = report("");
         report.tests.extend(words.iter().map(|(id, status)| Test::new(*id, *status)));

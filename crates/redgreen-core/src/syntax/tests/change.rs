@@ -20,7 +20,7 @@ fn frozen(path: &str, old: &str, new: &str, expected: &[&str]) {
 }
 
 #[test]
-fn tests_that_change_are_told() {
+fn tests_that_change_are_reported() {
     let old = "def test_a():\n    assert f(1) == 'I'\n    assert f(3) == 'III'\n";
     for (new, expected) in [
         ("def test_a():\n    assert f(1) == 'I'  # one\n\n    assert f(3) == 'III'\n", vec![]),

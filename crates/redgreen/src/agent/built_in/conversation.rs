@@ -150,7 +150,7 @@ impl<'a, 'o> Conversation<'a, 'o> {
                 },
             }
         }
-        // The worktree is judged as it is.
+        // The judge checks the worktree in its current state.
         self.transcript.note(&format!("stopped after {} requests", self.settings.requests_max));
         Ok(Turn::Done { answer: String::new() })
     }

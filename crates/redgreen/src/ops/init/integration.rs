@@ -106,7 +106,7 @@ fn read(path: &Path) -> Result<Option<String>> {
     Ok(Some(text.ok_or_else(unreadable)?))
 }
 
-/// The first lines of a hook of ours.
+/// The first lines of redgreen's hook.
 const HOOK_HEAD: &str = include_str!("../git-hook.sh");
 
 /// Git hooks: staged files, in milliseconds; pushed commits, with their tests.

@@ -14,7 +14,7 @@ use super::record::PushResult;
 use crate::git::Git;
 use crate::process::Limits;
 
-/// How often a merge is repeated because somebody pushed to the target meanwhile.
+/// How often a merge is repeated if the target branch moves meanwhile.
 const TRIES_MAX: u32 = 5;
 /// The time limit for the tests of the merged tree.
 const APPROVE_MAX: Duration = Duration::from_secs(4 * 3600);

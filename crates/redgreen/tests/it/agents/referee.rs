@@ -1,5 +1,5 @@
-//! Real coding agents in the user's own checkout, with redgreen as referee only: it is installed in
-//! their settings, and a model on loopback has them develop honestly, or cheat.
+//! Real coding agents in the user's own checkout, with redgreen as a referee installed in their
+//! settings. A scripted model on loopback makes them work honestly, or cheat.
 
 use std::fs;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! The user talks to real coding agents while they work.
+//! Messages from the user reach real coding agents while they work.
 
 use std::fs;
 use std::process::Stdio;
@@ -54,22 +54,22 @@ fn told(agent: &str, program: &str, when: Told) {
 }
 
 #[test]
-fn claude_is_told_during_its_turn() {
+fn claude_gets_messages_during_its_turn() {
     told("claude", "claude", Told::AtOnce);
 }
 
 #[test]
-fn claude_over_acp_is_told_during_its_turn() {
+fn claude_over_acp_gets_messages_during_its_turn() {
     told("claude-acp", "claude-agent-acp", Told::AtOnce);
 }
 
 #[test]
-fn codex_over_acp_is_told_during_its_turn() {
+fn codex_over_acp_gets_messages_during_its_turn() {
     told("codex-acp", "codex-acp", Told::AtOnce);
 }
 
 /// `codex exec` reads its prompt and nothing else.
 #[test]
-fn codex_is_told_at_its_next_turn() {
+fn codex_gets_messages_at_its_next_turn() {
     told("codex", "codex", Told::NextTurn);
 }

@@ -1,6 +1,5 @@
-//! The same steps in a session: they are made on the working tree, and nobody says which phase they
-//! are. A session gives the verdict of `redgreen judge`, or finds that a step is another phase than
-//! it pretends to be.
+//! The same steps in a session: they are made in the working tree, without naming their phase. A
+//! session gives the verdict of `redgreen judge`, or finds that a step belongs to another phase.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A merge is whole or has not been, whatever stands in its way.
+//! A merge is complete, or leaves no trace.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Notes: none is lost, and a broken ref is told from an absent one.
+//! Notes: none is lost, and a broken ref differs from an absent one.
 
 use std::fs;
 use std::thread;
@@ -145,7 +145,7 @@ fn check_dangling(repo: &Repo) {
 }
 
 #[test]
-fn a_dangling_ref_is_told_from_an_absent_one() {
+fn a_dangling_ref_differs_from_an_absent_one() {
     let repo = Repo::new();
     assert_eq!(repo.open().notes().health().unwrap(), Health::Absent);
     let loose = repo.root.join(".git").join(NOTES);

@@ -1,4 +1,4 @@
-//! Finding a repository and reading it, which changes nothing.
+//! Finding and reading a repository changes nothing.
 
 use std::fs;
 

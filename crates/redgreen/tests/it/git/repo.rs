@@ -1,4 +1,4 @@
-//! A repository in a temporary folder whose own configuration outweighs the user's.
+//! A repository in a temporary folder, with configuration that overrides the user's.
 
 use std::collections::BTreeMap;
 use std::fs;

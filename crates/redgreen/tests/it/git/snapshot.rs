@@ -1,4 +1,4 @@
-//! Snapshots see what is on the disk, and restoring gives exactly what is asked for.
+//! Snapshots contain what is on disk, and a restore gives exactly the requested files.
 
 use std::collections::BTreeMap;
 use std::fs;

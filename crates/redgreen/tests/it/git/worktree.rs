@@ -1,4 +1,4 @@
-//! Worktrees of ours: made on no branch, filled offline, and removed whatever became of them.
+//! redgreen's worktrees: created without a branch, filled offline, and removed in every state.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

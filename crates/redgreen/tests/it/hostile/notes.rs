@@ -1,4 +1,4 @@
-//! Notes that anybody who may push can write.
+//! Notes that anybody with push access can write.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! The same as an ordinary user: some things are stopped for everybody, and not only because the
-//! superuser may do all.
+//! The same as an ordinary user, to show that the superuser's rights are not the reason why an
+//! attack fails.
 
 use std::process::Stdio;
 

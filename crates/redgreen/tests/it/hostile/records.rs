@@ -1,5 +1,5 @@
-//! Journals and other records under `.git/redgreen`. Git does not fetch them; a repository that was
-//! copied as a folder brings them along.
+//! Journals and other records under `.git/redgreen`. Git does not fetch them, but a copied folder
+//! contains them.
 
 use serde_json::json;
 
@@ -195,7 +195,7 @@ fn a_commit_that_only_a_deleted_branch_had_is_salvaged() {
 
 /// The records of a folder that was copied are somebody else's; the way on is named.
 #[test]
-fn a_run_that_was_not_begun_here_goes_on_only_when_its_user_says_so() {
+fn a_run_that_was_not_begun_here_continues_only_when_its_user_says_so() {
     let clone = Clone::new();
     clone.journal(&[clone.started(|_| {}), clone.left(2)]);
     for verb in ["resume", "abort"] {

@@ -1,5 +1,5 @@
-//! Refs with odd names, and refs that are not what they seem. Git makes some of them when it
-//! fetches; others can be in a repository that was copied as a folder.
+//! Refs with odd names, and refs that point to unexpected objects. Some can be fetched; others come
+//! with a copied folder.
 
 use super::{BRANCH, RUN, hostile};
 

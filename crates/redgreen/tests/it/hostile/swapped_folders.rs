@@ -1,5 +1,5 @@
-//! Folders that a program of somebody else's swaps for links all the time, also between the moment
-//! redgreen looks and the moment it reads or writes.
+//! Folders that another program replaces by links all the time, also between a check and the
+//! access.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! The same client against a mock of these APIs that others wrote: `@copilotkit/aimock`, which
+//! The same client against a third-party mock of these APIs: `@copilotkit/aimock`, which
 //! `scripts/test` installs.
 
 use std::io::{BufRead, BufReader};

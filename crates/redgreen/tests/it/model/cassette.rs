@@ -1,4 +1,4 @@
-//! Exchanges on file: recorded with the scripted server, replayed without one.
+//! Exchanges on disk: recorded with the scripted server, replayed without one.
 
 use redgreen::agent::model::Client;
 use redgreen::failure::Failure;

@@ -1,6 +1,6 @@
-//! What a real model said: two exchanges with a small code model behind llama.cpp's server, in both
-//! formats it speaks, recorded once and replayed here. The model is Qwen2.5-Coder-1.5B-Instruct;
-//! what it can do is not what is tested.
+//! Answers of a real model: two exchanges with a small code model behind llama.cpp's server, in
+//! both of its formats, recorded once and replayed here. The model is Qwen2.5-Coder-1.5B-Instruct;
+//! its abilities are not under test.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

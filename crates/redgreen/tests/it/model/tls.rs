@@ -1,5 +1,4 @@
-//! TLS: the scripted server behind a small forwarder with a certificate of its own, made by
-//! openssl.
+//! TLS: the scripted server behind a small forwarder with a test certificate made by openssl.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

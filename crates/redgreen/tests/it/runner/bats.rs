@@ -1,4 +1,4 @@
-//! Real Bats, where it is installed.
+//! Real Bats, if it is installed.
 
 use redgreen_core::framework::invoke::Selection;
 

@@ -1,5 +1,5 @@
-//! Commands of the user's: whichever report they write is read, if it is of this run; else their
-//! exit code, and said so.
+//! A test command of the user: redgreen reads any report that it wrote in this run, and otherwise
+//! uses its exit code and says so.
 
 use std::time::{Duration, Instant};
 
@@ -135,7 +135,7 @@ fn one_test_and_the_list() {
 }
 
 #[test]
-fn settings_that_cannot_be_meant_are_told() {
+fn settings_that_cannot_be_meant_are_reported() {
     for test in
         ["report = \"a.xml\"", "command = \" \"", "command = \"make\"\nreport = \"../a.xml\""]
     {

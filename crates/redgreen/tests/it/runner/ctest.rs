@@ -1,5 +1,5 @@
-//! Real CTest, with GoogleTest and Catch2 where they are installed. Compilers take seconds, so one
-//! project shows many situations.
+//! Real CTest, with GoogleTest and Catch2 if they are installed. Compilers take seconds, so one
+//! project covers many situations.
 
 use std::path::Path;
 use std::time::Duration;
@@ -46,7 +46,7 @@ const USES: &str =
 const ADDS: &str = "TEST(Calc, Adds) { EXPECT_EQ(3, add(1, 2)); }\n";
 
 #[test]
-fn what_fails_is_told_apart() {
+fn what_fails_is_reported_apart() {
     let tests = format!(
         "{ADDS}TEST(Calc, Wrong) {{\n  EXPECT_EQ(4, add(1, 2));\n}}\n\
          TEST(Calc, Throws) {{ throw 1; }}\nTEST(Calc, Leaves) {{ _exit(0); }}\nTEST(Calc, Aborts) {{ abort(); }}\n\
@@ -85,7 +85,7 @@ fn what_fails_is_told_apart() {
 }
 
 #[test]
-fn what_does_not_compile_is_told_apart_from_what_hangs() {
+fn what_does_not_compile_is_reported_apart_from_what_hangs() {
     let Some(project) = gtest(DISCOVERED, "TEST(Calc, X) { subtract(2, 1); }\n") else { return };
     check(&project, &["DidNotCompile", "MissingSymbol - tests/calc_test.cpp:5"]);
     project.write("tests/calc_test.cpp", "int main() {\n  int = 1;\n}\n");

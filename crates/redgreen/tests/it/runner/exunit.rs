@@ -1,4 +1,4 @@
-//! Real ExUnit, where Elixir is installed.
+//! Real ExUnit, if Elixir is installed.
 
 use redgreen::process::Stop;
 use redgreen::runner::detect;

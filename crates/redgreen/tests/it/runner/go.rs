@@ -1,4 +1,4 @@
-//! Real go test, where go is installed.
+//! Real `go test`, if Go is installed.
 
 use redgreen_core::framework::invoke::Selection;
 

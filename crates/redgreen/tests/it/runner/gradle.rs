@@ -1,5 +1,5 @@
-//! Real Gradle with JUnit 4, where they are installed as Debian packages; elsewhere the test is
-//! left out by name.
+//! Real Gradle with JUnit 4, if they are installed as Debian packages; otherwise the test is
+//! skipped by name.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ public class CalcTest {
 
 /// One run: each takes Gradle half a minute.
 #[test]
-fn what_fails_is_told_apart_and_placed() {
+fn what_fails_is_reported_apart_and_placed() {
     if !is_installed("gradle") {
         return;
     }

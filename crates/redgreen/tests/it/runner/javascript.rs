@@ -1,5 +1,5 @@
-//! The real runners of JavaScript. Each situation is written once, and tried with every runner that
-//! is installed.
+//! The real test runners for JavaScript. Each situation is written once and tried with every
+//! installed runner.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -129,7 +129,7 @@ macro_rules! with_every_runner {
 
 with_every_runner! {
     passes_and_counts_lines
-    what_fails_is_told_apart
+    what_fails_is_reported_apart
     names_that_are_made_and_nested
     what_is_missing_is_told
     what_does_not_parse_is_told
@@ -206,7 +206,7 @@ fn passes_and_counts_lines(dialect: &Dialect) {
     assert_eq!(coverage.unwrap().percent(), Some(100.0));
 }
 
-fn what_fails_is_told_apart(dialect: &Dialect) {
+fn what_fails_is_reported_apart(dialect: &Dialect) {
     let body = format!(
         "{ADDS}test('wrong', () => assert.equal(calc.add(1, 2), 4))\n\
         test('missing', () => calc.subtract(1, 2))\ntest.skip('later', () => {{}})\ntest.todo('some day')\n"

@@ -1,5 +1,5 @@
-//! Real Maven, where it and its plugins are installed as Debian packages; elsewhere the test is
-//! left out by name.
+//! Real Maven, if it and its plugins are installed as Debian packages; otherwise the test is
+//! skipped by name.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ class CalcTest {
 
 /// One run: each takes Maven half a minute.
 #[test]
-fn a_failure_is_told_and_placed() {
+fn a_failure_is_reported_and_placed() {
     if !is_installed("mvn") {
         return;
     }

@@ -1,4 +1,4 @@
-//! Real minitest, where ruby has it.
+//! Real minitest, if Ruby has it.
 
 use redgreen::process::Stop;
 use redgreen::runner::detect;

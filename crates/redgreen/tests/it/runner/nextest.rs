@@ -1,4 +1,4 @@
-//! Real cargo-nextest, where it is installed.
+//! Real cargo-nextest, if it is installed.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn passes_and_runs_one_a_file_or_none() {
 }
 
 #[test]
-fn what_fails_is_told_apart() {
+fn what_fails_is_reported_apart() {
     let tests = format!(
         "{ADDS}#[test]\nfn wrong() {{\n    assert_eq!(demo::add(1, 2), 4);\n}}\n\
          #[test]\nfn leaves() {{ std::process::exit(0) }}\n#[test]\nfn aborts() {{ std::process::abort() }}\n\
@@ -74,7 +74,7 @@ fn what_fails_is_told_apart() {
 }
 
 #[test]
-fn what_does_not_compile_is_told_apart() {
+fn what_does_not_compile_is_reported_apart() {
     let Some(project) = project(ADD, "#[test]\nfn x() { demo::subtract(2, 1); }\n") else { return };
     check(&project, &["DidNotCompile", "MissingSymbol E0425 tests/calc.rs:2"]);
     project.write("tests/calc.rs", "#[test]\nfn x() {\n    let = 1;\n}\n");

@@ -1,4 +1,4 @@
-//! Real PHPUnit, where it is installed.
+//! Real PHPUnit, if it is installed.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ fn passes_and_runs_one_a_file_or_none() {
 }
 
 #[test]
-fn what_fails_is_told_apart() {
+fn what_fails_is_reported_apart() {
     let body = format!(
         "{ADDS}{WRONG}function testMissing() {{ subtract(2, 1); }}\n\
          function testLater() {{ $this->markTestSkipped('later'); }}\n\
@@ -90,7 +90,7 @@ fn what_fails_is_told_apart() {
 }
 
 #[test]
-fn what_does_not_load_is_told_apart() {
+fn what_does_not_load_is_reported_apart() {
     let Some(project) = project("function testX( {}\n") else { return };
     check(&project, &["DidNotCompile", "Syntax - tests/CalcTest.php:4"]);
     project.write("tests/CalcTest.php", "<?php\nclass CalcTest extends Roman\\TestCase {}\n");

@@ -1,4 +1,4 @@
-//! Real RSpec, where it is installed.
+//! Real RSpec, if it is installed.
 
 use redgreen::process::Stop;
 use redgreen::runner::detect;

@@ -1,5 +1,5 @@
-//! The situations every runner has to be understood in, as one table: a framework fills in its
-//! tests and what a person should see.
+//! The situations that redgreen must recognise with every runner, as one table. A framework fills
+//! in its tests and the expected report.
 
 use std::thread;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Real unittest, of the interpreter that runs pytest in the other tests.
+//! Real unittest, with the interpreter that runs pytest in the other tests.
 
 use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::Report;

@@ -1,4 +1,4 @@
-//! How the scripted server words its answers in each of the four wire formats.
+//! The answers of the scripted server in each of the four wire formats.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,4 @@
-//! Agents that are programs of their own, honest and not: a whole cycle with each, and nothing lost
-//! whatever they do.
+//! External agents, honest and not: a whole cycle with each, and nothing is lost whatever they do.
 
 use std::ffi::OsString;
 use std::fs;
@@ -358,7 +357,7 @@ fn a_human_has_their_editor_opened_and_presses_enter() {
 }
 
 #[test]
-fn a_human_without_a_keyboard_is_told_what_to_do() {
+fn a_human_without_a_keyboard_gets_instructions() {
     Story::new()
         .redgreen("run --agent human \"x\"")
         .exits(2)

@@ -1,4 +1,4 @@
-//! What an attempt that was not accepted had changed: on the screen and in the report.
+//! The changes of a refused attempt, on the screen and in the report.
 
 use super::Story;
 use super::scripts::{PLAN, RED, WRONG};

@@ -1,5 +1,5 @@
-//! What a run cannot start from: a clear sentence, the next command, the right exit code, and
-//! nothing made.
+//! Input that a run cannot start from: a clear sentence, the next command, the right exit code, and
+//! nothing is created.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The examples of the book, run as they stand there.
+//! Runs the examples of the book exactly as printed.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use super::Story;
 
 /// The examples by the name of their file: the block after the line that names it.
-fn example(page: &str, name: &str) -> String {
+pub(super) fn example(page: &str, name: &str) -> String {
     let start = format!("`{name}`");
     let rest = page
         .split("\n\n")
@@ -19,15 +19,15 @@ fn example(page: &str, name: &str) -> String {
     block.split("\n```").next().unwrap().to_owned() + "\n"
 }
 
-fn page() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book/examples.md");
-    fs::read_to_string(path).unwrap()
+pub(super) fn page(name: &str) -> String {
+    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book");
+    fs::read_to_string(book.join(name)).unwrap()
 }
 
 /// From the file to the merge, with the very commands that the page names.
 #[track_caller]
 fn runs(file: &str, turns: &str, command: &str, left: &str) {
-    let page = page();
+    let page = page("examples.md");
     assert!(page.contains(&format!("{command}\nredgreen approve\n")), "{command}");
     let story = Story::pytest();
     story

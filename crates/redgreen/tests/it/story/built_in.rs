@@ -1,5 +1,5 @@
-//! The built-in agent with a model that says what it is told to: whole runs, and everything that
-//! can go wrong between redgreen and a server.
+//! The built-in agent with a scripted model: whole runs, and every failure between redgreen and a
+//! server.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -392,7 +392,7 @@ fn what_may_pass_is_waited_for() {
 }
 
 #[test]
-fn a_server_that_is_gone_ends_the_run_and_one_that_is_back_goes_on() {
+fn a_server_that_is_gone_ends_the_run_and_one_that_is_back_continues() {
     let server = Server::answering(|_| Turn::Drop);
     let story = with_model(&server, Wire::Anthropic);
     story.redgreen("run --max-retries 1 \"an adder\"").exits(1).says("gave up");
@@ -432,7 +432,7 @@ fn a_budget_that_is_spent_in_the_middle_of_a_turn_leaves_its_edits_for_a_larger_
 }
 
 #[test]
-fn a_model_that_misbehaves_is_told_and_goes_on() {
+fn a_model_that_misbehaves_is_reported_and_continues() {
     let server = begins(vec![
         Turn::call("Write", json!({ "file_path": "../test-list.md", "content": "x" }))
             .and_call("Bash", json!({ "command": "rm -rf /" })),

@@ -1,5 +1,5 @@
-//! What redgreen says has to be true: of a step that is no GREEN or no REFACTOR, of what is judged,
-//! of who receives what is sent, and of what to do about a merge that could not be made.
+//! redgreen's statements are true: about a step that is no GREEN or no REFACTOR, about the judged
+//! tree, about the recipients of data, and about what to do when a merge is impossible.
 
 use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED_PYTEST as RED};
@@ -27,7 +27,7 @@ fn codes(answer: &serde_json::Value) -> Vec<&str> {
 }
 
 #[test]
-fn fault_2_green_without_a_failing_test_at_its_base_is_told_so() {
+fn fault_2_green_without_a_failing_test_at_its_base_is_reported_so() {
     let story = project();
     let base = story.git("rev-parse HEAD");
     story.file("tests/test_roman.py", TEST).file("roman.py", CODE).commit("test and code together");

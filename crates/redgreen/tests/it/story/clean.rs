@@ -1,5 +1,5 @@
-//! `redgreen clean`: what can go goes, with sizes; nothing of an open run, of a run at work or of
-//! salvage does.
+//! `redgreen clean` lists what it can remove, with sizes. It never removes parts of an open run, a
+//! working run, or salvage.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Runs whose tests are a command of the user's.
+//! Runs with a test command of the user.
 
 use super::{CALCULATOR, Story};
 

@@ -1,4 +1,4 @@
-//! What redgreen costs: counted, not timed, since a busy machine must not fail a test.
+//! The cost of redgreen, counted instead of timed, so that a busy machine does not fail a test.
 
 use std::collections::BTreeMap;
 use std::fs;

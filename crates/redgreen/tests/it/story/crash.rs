@@ -1,5 +1,4 @@
-//! The crash matrix: killed before and after every single effect, a run comes to exactly what it
-//! would have come to.
+//! The crash matrix: a run that is killed before or after any effect ends like a run that was not.
 
 use std::collections::VecDeque;
 use std::fs;

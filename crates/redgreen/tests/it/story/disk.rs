@@ -1,6 +1,5 @@
-//! A disk that is full, and a git folder that cannot be written: the reason is told, nothing is
-//! lost, and the run goes on when there is room again. Each story plays itself in a namespace of
-//! its own, where it may mount things.
+//! A full disk, and a git folder that is not writable: redgreen names the reason, loses nothing,
+//! and continues when there is room again. Each story runs in its own mount namespace.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -14,12 +13,12 @@ const RUN: &str = "run --script @kata.toml \"a calculator\"";
 const FREE_KIB: &[u64] = &[0, 8, 16, 24, 32, 48, 64, 80, 100, 130, 160, 200, 250, 300];
 
 #[test]
-fn a_full_disk_stops_a_run_and_room_lets_it_go_on() {
+fn a_full_disk_stops_a_run_and_room_lets_it_continue() {
     in_a_namespace("story::disk::on_a_small_disk");
 }
 
 #[test]
-fn a_read_only_git_folder_is_told_and_can_be_looked_at() {
+fn a_read_only_git_folder_is_reported_and_can_be_looked_at() {
     in_a_namespace("story::disk::with_a_read_only_git_folder");
 }
 

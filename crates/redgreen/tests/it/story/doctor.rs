@@ -1,5 +1,4 @@
-//! `redgreen doctor`: says whether a run could start, what it looked at, and how to fix what is
-//! wrong.
+//! `redgreen doctor` says whether a run could start, what it checked, and how to fix each problem.
 
 use serde_json::Value;
 
@@ -53,7 +52,7 @@ fn a_project_that_works_is_proved_to_work() {
 }
 
 #[test]
-fn who_would_work_is_told_as_the_run_finds_out() {
+fn who_would_work_is_reported_as_the_run_finds_out() {
     let story = Story::pytest();
     story.file("test_a.py", "def test_one():\n    pass\n").commit("tests");
     let said = story.redgreen("doctor").exits(0).says("ready, but no agent is configured");

@@ -1,5 +1,5 @@
-//! The front doors: a specification, a task, a design with context files; from the file to a branch
-//! that waits.
+//! The inputs of a run: a specification, a task, a design with context files; from the file to a
+//! branch that waits for approval.
 
 mod handover;
 mod invalid_files;

@@ -1,5 +1,5 @@
-//! What a person expects of a command line: names in the help, words without quotes, `-` for
-//! stdout, `yes` and `diff`.
+//! Common expectations of a command line: names in the help, words without quotes, `-` for stdout,
+//! `yes` and `diff`.
 
 use std::fs;
 

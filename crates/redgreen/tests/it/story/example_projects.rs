@@ -1,4 +1,4 @@
-//! The projects in `examples/`: the commands of their pages, from the file to the merge.
+//! Runs the commands of the pages in `examples/`, from the file to the merge.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Withheld examples: a lookup table is told from code, and whoever wrote it learns no answer.
+//! Withheld examples detect lookup tables, and the author of the code sees no answer.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -256,7 +256,7 @@ fn examples_of_go_are_called_by_a_program() {
 }
 
 #[test]
-fn an_agent_is_told_the_function_and_never_the_answer() {
+fn an_agent_sees_the_function_and_never_the_answer() {
     let story = Story::pytest();
     story.script("examples.json", r#"[{"call": "calc:add", "args": [20, 22], "gives": 42}]"#);
     story.script(

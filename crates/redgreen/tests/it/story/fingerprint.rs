@@ -1,5 +1,5 @@
-//! What a run comes to, whatever happened on the way: two runs with the same fingerprint cannot be
-//! told apart by what they left in the repository.
+//! The fingerprint of a run's result: two runs with the same fingerprint left the same content in
+//! the repository.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,5 @@
-//! Many runs on many workers: the same stories with the queue in a folder and on a real NATS
-//! server. Workers are processes that are killed, frozen and cut off; every job ends once, and what
-//! it ends with is what an undisturbed run ends with.
+//! Many runs on many workers, with the queue in a folder and on a real NATS server. Workers are
+//! killed, frozen and cut off; every job ends once, with the result of an undisturbed run.
 
 mod chaos;
 mod decisions;
@@ -54,7 +53,7 @@ fn a_job_is_submitted_once_run_approved_and_merged() {
 }
 
 #[test]
-fn when_a_worker_is_killed_another_goes_on_from_the_last_accepted_phase() {
+fn when_a_worker_is_killed_another_continues_from_the_last_accepted_phase() {
     both(|fleet| {
         let held = fleet.story.place(HOLD);
         std::fs::write(&held, "").unwrap();

@@ -1,5 +1,5 @@
 //! A whole run with every framework, as a new user has it: a project without settings, one feature,
-//! and nothing refused.
+//! no refusal.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;

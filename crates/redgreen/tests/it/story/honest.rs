@@ -1,5 +1,5 @@
-//! Honest steps of real projects that text alone would refuse, each beside a step that only looks
-//! like it.
+//! Honest steps from real projects that a check of the text alone would refuse, each with a
+//! dishonest step that looks similar.
 
 use super::Story;
 

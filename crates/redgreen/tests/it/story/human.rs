@@ -1,5 +1,4 @@
-//! A person as the agent: whatever ends the process, at any moment of their turn, their files stay
-//! where they are.
+//! A person as the agent: their files stay unchanged however and whenever the process ends.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -329,7 +328,7 @@ fn fault_7_no_number_of_refusals_takes_a_persons_work_back() {
 /// A person needs to hear what concerns a person: no fences of agents, no tests to keep from
 /// themselves, no refusal twice.
 #[test]
-fn fault_7_a_person_is_told_what_concerns_a_person_and_told_it_once() {
+fn fault_7_a_person_sees_each_message_for_people_once() {
     const REFUSED: &str = "calc.py was changed before the test was accepted";
     let story = Story::new();
     let person = Person::starts(&story, RUN);
@@ -438,7 +437,7 @@ fn fault_6_a_commit_while_the_run_is_stopped_is_noticed_by_resume() {
 }
 
 #[test]
-fn fault_9_a_conflict_is_solved_with_the_commands_that_are_told() {
+fn fault_9_a_conflict_is_solved_with_the_commands_that_are_reported() {
     let story = waiting();
     story.git("switch -q main");
     story.file("calc.py", "# a calculator of mine\n").commit("meanwhile");

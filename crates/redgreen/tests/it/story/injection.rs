@@ -1,5 +1,5 @@
-//! Text that is not ours: whatever tests, agents, briefs and names hold, it steers no terminal,
-//! hides and reorders no words, adds no line of ours, and gives no command to a CI system.
+//! Untrusted text from tests, agents, briefs and names controls no terminal, hides and reorders no
+//! words, imitates no line of redgreen, and gives no command to a CI system.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! `redgreen init --with`: settings of others stay, doing it twice changes nothing, and it can be
-//! taken out.
+//! `redgreen init --with` keeps the user's settings, changes nothing the second time, and can be
+//! undone.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use super::Story;
 const HOSTS: &[&str] = &["claude", "codex", "gemini", "copilot", "cursor", "opencode"];
 
 #[test]
-fn hosts_are_told_once_and_forget_it_again() {
+fn hosts_are_reported_once_and_forget_it_again() {
     let story = Story::pytest();
     story
         .file(".claude/settings.json", "{\n  \"model\": \"opus\"\n}\n")

@@ -1,6 +1,5 @@
-//! `redgreen judge` on real repositories: what an honest step gets, and each way to cheat that a
-//! rule is there for. The rows are small changes to one feature; the codes say which rule has to
-//! notice.
+//! `redgreen judge` on real repositories: an honest step, and one cheat for each rule. The rows are
+//! small changes to one feature; the codes name the rule that must notice.
 
 use std::fs;
 use std::path::PathBuf;

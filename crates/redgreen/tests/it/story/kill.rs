@@ -1,4 +1,4 @@
-//! Killed from outside, at any time and in any way: nothing is lost, nothing is left running.
+//! A run can be killed at any time and in any way: nothing is lost, and no process is left.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! While a step takes its time: a live line on a terminal, a plain line now and then elsewhere.
+//! Progress during a slow step: a live line on a terminal, occasional plain lines elsewhere.
 
 use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED, turn};

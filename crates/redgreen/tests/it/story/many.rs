@@ -1,4 +1,4 @@
-//! Many runs at once in one repository, and one run that two want to work on.
+//! Many concurrent runs in one repository, and two processes that want the same run.
 
 use std::fs;
 use std::process::Stdio;
@@ -55,7 +55,7 @@ fn runs_side_by_side_do_not_mix_and_are_merged_one_after_the_other() {
 }
 
 #[test]
-fn a_run_at_work_is_not_resumed_twice_while_others_go_on() {
+fn a_run_at_work_is_not_resumed_twice_while_others_continue() {
     let story = Story::new().quick();
     let gate = story.place("gate");
     let wait = format!("while [ ! -e '{}' ]; do sleep 0.05; done", gate.display());

@@ -1,4 +1,4 @@
-//! The MCP server, spoken to as clients of both eras do.
+//! The MCP server, with clients of both protocol generations.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -177,7 +177,7 @@ fn clients_of_the_newer_era_need_no_handshake() {
 }
 
 #[test]
-fn rubbish_is_answered_and_the_conversation_goes_on() {
+fn rubbish_is_answered_and_the_conversation_continues() {
     let story = Story::new();
     story.redgreen("session start x").exits(0);
     let mut client = Client::shaken(&story);

@@ -1,5 +1,4 @@
-//! What the target branch gets: the code and the tests, one after the other, and not the run's
-//! list.
+//! The target branch gets the code and the tests, in separate commits, but not the run's list.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

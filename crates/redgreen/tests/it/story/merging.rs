@@ -1,5 +1,4 @@
-//! The merge: with the user's hooks, where the branch is checked out or not, and when it moved
-//! meanwhile.
+//! The merge: with the user's hooks, with the branch checked out or not, and after it moved.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,5 +1,4 @@
-//! The numbers of a run are the same wherever they are told: summary, report, page, `why`,
-//! `status`.
+//! The numbers of a run are the same in every view: summary, report, page, `why`, `status`.
 
 use std::fs;
 
@@ -56,7 +55,7 @@ fn fault_5_the_numbers_of_a_whole_run_agree() {
 }
 
 #[test]
-fn the_mutants_of_a_cycle_are_told_once_on_its_page() {
+fn the_mutants_of_a_cycle_are_reported_once_on_its_page() {
     let story = Story::calculator();
     story.redgreen("run --script @kata.toml \"a calculator\"").exits(3);
     let id = story.redgreen("status --json").exits(0).json()["runs"][0]["id"].clone();

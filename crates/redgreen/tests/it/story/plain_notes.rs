@@ -51,7 +51,7 @@ fn fault_14_a_plain_note_is_read_by_history_and_never_set_aside() {
 }
 
 #[test]
-fn fault_14_resume_goes_on_from_a_plain_note_and_says_what_it_took() {
+fn fault_14_resume_continues_from_a_plain_note_and_says_what_it_took() {
     let story = noted(&note("PLAN", "RED", "null"));
     let from = story.git("rev-parse HEAD");
     story.script("kata.toml", &[RED, GREEN, DONE].concat());

@@ -1,5 +1,5 @@
-//! The engine owns the boxes of `test-list.md`: whatever a planner, or anybody else, writes there,
-//! a box is ticked by an accepted cycle of this run, and a run without one is never complete.
+//! Only the engine ticks boxes in `test-list.md`, after an accepted cycle of this run. A run
+//! without one is never complete.
 
 use std::fs;
 

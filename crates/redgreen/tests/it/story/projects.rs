@@ -1,5 +1,5 @@
-//! Projects as people have them: older runners, tests that need variables and services, suites that
-//! do not load. Doctor and run say the same of each, test by test.
+//! Realistic projects: older runners, tests that need variables and services, suites that do not
+//! load. Doctor and run report the same problems, test by test.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -332,7 +332,7 @@ fn fault_11_the_port_of_a_service_is_found_among_those_that_listen() {
 }
 
 #[test]
-fn fault_13_a_suite_that_cannot_load_is_told_in_the_runners_words_and_nothing_is_made() {
+fn fault_13_a_suite_that_cannot_load_is_reported_in_the_runners_words_and_nothing_is_made() {
     let story = Story::pytest();
     story
         .file("test_a.py", "def test_a():\n    pass\n")
@@ -351,7 +351,7 @@ fn fault_13_a_suite_that_cannot_load_is_told_in_the_runners_words_and_nothing_is
 }
 
 #[test]
-fn fault_13_code_that_does_not_compile_is_told_with_its_line_by_doctor_and_run() {
+fn fault_13_code_that_does_not_compile_is_reported_with_its_line_by_doctor_and_run() {
     let rust: &[(&str, &str)] = &[
         (
             "Cargo.toml",
@@ -392,7 +392,7 @@ fn fault_13_code_that_does_not_compile_is_told_with_its_line_by_doctor_and_run()
 }
 
 #[test]
-fn fault_13_a_command_that_fails_before_any_work_is_told_in_its_own_words() {
+fn fault_13_a_command_that_fails_before_any_work_is_reported_in_its_own_words() {
     let story = Story::pytest();
     story.file(
         "Makefile",
@@ -468,7 +468,7 @@ fn fault_13_a_runner_that_is_missing_and_an_agent_that_is_logged_out_are_told_be
 
 /// Unknown is not zero: it is said at the start, after each turn, and at the end.
 #[test]
-fn fault_12_a_cost_that_nobody_knows_is_told_under_a_budget_in_dollars() {
+fn fault_12_a_cost_that_nobody_knows_is_reported_under_a_budget_in_dollars() {
     let story = Story::pytest();
     let turns = [
         PLAN.replace("[[plan]]", "[[plan]]\ntokens = 10\ndollars = 0.25"),

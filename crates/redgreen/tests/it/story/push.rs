@@ -1,4 +1,4 @@
-//! `approve --push`, and the page to open a pull request on.
+//! `approve --push`, and the URL to open a pull request.
 
 use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED};

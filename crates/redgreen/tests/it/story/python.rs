@@ -1,4 +1,4 @@
-//! Environments of Python, wherever a project's tool keeps them.
+//! Python environments, wherever a project's tool stores them.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,5 +1,5 @@
-//! The recovery table, row by row: what the agent does wrong, what it is told, and where the run
-//! ends.
+//! The recovery table, row by row: the agent's failure, the message it gets, and the end of the
+//! run.
 
 use std::fs;
 
@@ -132,7 +132,7 @@ fn a_plan_that_is_never_right_leaves_nothing_on_the_users_commit() {
 }
 
 #[test]
-fn green_goes_on_from_its_best_state_and_learns_from_the_diagnosis() {
+fn green_continues_from_its_best_state_and_learns_from_the_diagnosis() {
     let turns = [
         PLAN,
         RED_PYTEST,
@@ -319,7 +319,7 @@ fn linters_are_asked_and_blamed_only_for_what_is_new() {
 }
 
 #[test]
-fn a_spent_budget_stops_the_run_and_a_larger_one_goes_on() {
+fn a_spent_budget_stops_the_run_and_a_larger_one_continues() {
     let costly = RED.replace("do =", "tokens = 900\ndollars = 1.5\ndo =");
     for (small, words, large) in [
         ("--budget-tokens 500", "900 of 500 tokens are spent", "--budget-tokens 5000"),

@@ -1,4 +1,4 @@
-//! Damaged notes stop every verb before it does anything, and `repair-notes` repairs them.
+//! Damaged notes stop every command before it does anything; `repair-notes` repairs them.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! Tests that do not want to end: at the time limit everything they started is gone, and little
-//! memory was needed.
+//! Tests that do not end: at the time limit all their processes are killed, with little memory
+//! used.
 
 use std::fs;
 use std::thread;
@@ -90,7 +90,7 @@ fn is_gone(pid: &str) {
 }
 
 #[test]
-fn a_daemon_that_listens_to_nobody_is_gone_with_the_test() {
+fn a_daemon_that_ignores_signals_ends_with_the_test() {
     is_stopped(
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
          note(subprocess.Popen(['sleep', '600']).pid)\n\

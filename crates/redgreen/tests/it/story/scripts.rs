@@ -1,4 +1,4 @@
-//! Turns to make scripts of: one test, `adds`, in `test_add.py`, and its code in `calc.py`.
+//! Turns for scripts: one test, `adds`, in `test_add.py`, and its code in `calc.py`.
 
 /// The planner names the one test.
 pub(super) const PLAN: &str = r#"

@@ -1,4 +1,4 @@
-//! Sessions: somebody else edits the user's checkout, redgreen referees.
+//! Sessions: redgreen judges while another program edits the user's checkout.
 
 mod cheats;
 mod killed;
@@ -117,7 +117,7 @@ fn accepted_steps_are_committed_with_their_prefix_and_handoff() {
 }
 
 #[test]
-fn what_a_step_is_judged_as_is_told_by_what_it_changes() {
+fn what_a_step_is_judged_as_is_reported_by_what_it_changes() {
     let story = Story::new();
     story.begun_session().file("test_calc.py", TEST).file("calc.py", CODE);
     story
@@ -216,7 +216,7 @@ fn what_a_command_did_behind_the_edit_tools_is_told_at_once() {
 }
 
 #[test]
-fn a_stop_is_blocked_until_it_is_proven_or_nobody_gets_any_further() {
+fn a_stop_is_blocked_until_the_work_is_proven_or_stuck() {
     let story = Story::new();
     assert_eq!(story.asked("Stop", &Value::Null), "");
     story.in_green();

@@ -1,4 +1,4 @@
-//! Repositories with more than one test framework: all are run, and one report is judged.
+//! Repositories with more than one test framework: redgreen runs all and judges one report.
 
 use super::Story;
 

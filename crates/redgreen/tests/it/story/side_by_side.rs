@@ -1,4 +1,4 @@
-//! Several attempts at GREEN side by side: the best one is chosen by evidence, whoever made it.
+//! Several attempts at GREEN side by side: redgreen chooses the best one by evidence.
 
 use std::fs;
 use std::process::Stdio;
@@ -217,7 +217,7 @@ fn equal_evidence_is_for_the_human() {
 }
 
 #[test]
-fn the_next_round_is_told_why_the_best_attempt_was_refused() {
+fn the_next_round_is_reported_why_the_best_attempt_was_refused() {
     let listen = "{ shell = \"printf '%s' \\\"$REDGREEN_TROUBLE\\\" > \\\"$HOME/told-$REDGREEN_CANDIDATE\\\"\" }";
     let wrong = "def to_roman(number):\n    return ''\n";
     let half = "def to_roman(number):\n    return {1: 'I'}[number]\n";

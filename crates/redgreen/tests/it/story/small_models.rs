@@ -1,6 +1,6 @@
-//! Runs with a small model of one's own: its real answers, played from cassettes that
-//! `bench models` recorded (Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, llama.cpp), and a scripted one for
-//! how a model comes to be asked so.
+//! Runs with a small local model: its real answers, replayed from cassettes that `bench models`
+//! recorded (Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, llama.cpp), and a scripted one that shows how
+//! redgreen chooses to ask in this way.
 
 use std::collections::HashSet;
 use std::fs;

@@ -1,5 +1,5 @@
-//! What a killed run or a careless hand leaves behind: worktrees, torn and damaged journals,
-//! folders without a story.
+//! Leftovers of killed runs and manual changes: worktrees, torn and damaged journals, incomplete
+//! folders.
 
 use std::fs;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ fn the_worktree_of_a_killed_run_goes_with_resume_and_abort() {
 }
 
 #[test]
-fn a_worktree_whose_git_file_was_taken_away_is_salvaged_all_the_same() {
+fn a_worktree_whose_git_file_was_taken_away_is_salvaged_anyway() {
     let story = killed(ASK_RED);
     fs::remove_file(worktree(&story).join(".git")).unwrap();
     story.redgreen("resume").exits(3);
@@ -98,7 +98,7 @@ fn a_torn_end_of_the_journal_is_cut() {
 }
 
 #[test]
-fn a_damaged_journal_is_told_and_the_way_out_works() {
+fn a_damaged_journal_is_reported_and_the_way_out_works() {
     let story = killed("before:16");
     let folder = run_folder(&story);
     let journal = folder.join("journal.jsonl");

@@ -1,4 +1,4 @@
-//! The user steers a run: says words, pauses it, changes the plan, rejects a test, adds a case,
+//! The user steers a run: sends messages, pauses it, changes the plan, rejects a test, adds a case,
 //! watches.
 
 mod pauses;
@@ -252,7 +252,7 @@ fn a_plan_that_cannot_be_used_is_refused_and_the_old_one_stays() {
 }
 
 #[test]
-fn a_finished_run_goes_on_with_another_case() {
+fn a_finished_run_continues_with_another_case() {
     let story = Story::new().quick();
     let more = r#"
 [[plan]]
@@ -281,7 +281,7 @@ do = [{ append = "calc.py", text = "\n\ndef double(a):\n    return 2 * a\n" }]
 
 /// A specification has no plan until its tests are done; then it goes on item by item.
 #[test]
-fn a_finished_specification_goes_on_with_another_case() {
+fn a_finished_specification_continues_with_another_case() {
     let more = r#"
 [[plan]]
 next = { description = "doubles", test-file = "test_double.py", impl-file = "double.py" }

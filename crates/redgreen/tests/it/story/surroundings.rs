@@ -1,5 +1,4 @@
-//! Unusual places to work in, all of which work: dirty checkouts, shallow clones, submodules,
-//! hooks, odd names.
+//! Unusual but supported places: dirty checkouts, shallow clones, submodules, hooks, odd names.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `redgreen test`: what a person reads of their own suite, and what a script learns from it.
+//! `redgreen test`: its output for a person and for a script.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Tests that live beside the code, as Rust's do: welcome in RED, frozen in GREEN.
+//! Tests inside source files, as in Rust: allowed in RED, frozen in GREEN.
 
 use super::Story;
 

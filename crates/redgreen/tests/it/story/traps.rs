@@ -1,6 +1,6 @@
-//! Code under test, and agents, that put links and pipes where redgreen, which no fence holds,
-//! reads and writes next: in its temporary folder, and in place of its report. Nothing of the
-//! user's changes, and nobody waits for ever.
+//! Tests and agents that put links and pipes where redgreen, outside of any sandbox, reads and
+//! writes next: in its temporary folder, and in place of its report. No file of the user changes,
+//! and redgreen never hangs.
 
 use std::fs;
 

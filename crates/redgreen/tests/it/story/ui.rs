@@ -1,5 +1,5 @@
-//! The review in the browser: who may ask, and what a person sees and does, in a real browser
-//! without a screen.
+//! The review in the browser: which requests are allowed, and what a person sees and does, in a
+//! real headless browser.
 
 mod browsing;
 mod evidence;

@@ -1,5 +1,5 @@
-//! `redgreen undo`: the last merge is taken back where that loses nothing; otherwise it says what
-//! to type.
+//! `redgreen undo` reverts the last merge if nothing is lost; otherwise it names the command to
+//! type.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -157,7 +157,7 @@ fn fault_16_undo_that_was_killed_is_finished_by_the_next_one() {
 }
 
 #[test]
-fn fault_16_undo_goes_on_from_a_checkout_that_git_left_half_way() {
+fn fault_16_undo_continues_from_a_checkout_that_git_left_half_way() {
     for half in ["files", "index"] {
         let story = merged();
         let merge = story.git("rev-parse main");

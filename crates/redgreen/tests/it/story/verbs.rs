@@ -1,4 +1,4 @@
-//! What each verb answers, to a person and to a program, in every state a run can be in.
+//! The output of each command, for people and programs, in every state of a run.
 
 use std::fs;
 use std::process::Stdio;
@@ -281,7 +281,7 @@ fn a_run_goes_back_to_each_of_its_phases_and_on_from_there() {
 }
 
 #[test]
-fn another_clone_goes_on_from_the_branch_and_its_notes() {
+fn another_clone_continues_from_the_branch_and_its_notes() {
     let story = story(&[PLAN, RED]);
     story.redgreen(RUN).exits(4).says("no turns for green");
     let branch = story.branch();

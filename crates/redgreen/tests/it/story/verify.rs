@@ -1,5 +1,5 @@
-//! `redgreen verify` on ranges of every shape that people and forges make: what is proven, what is
-//! refuted, and what cannot be found out.
+//! `redgreen verify` on ranges of every shape: what is proven, what is refuted, and what stays
+//! unknown.
 
 mod evidence;
 mod forged;
@@ -282,7 +282,7 @@ fn a_rename_and_a_moved_test_change_nothing() {
 }
 
 #[test]
-fn a_revert_of_a_feature_is_told_as_the_tests_that_go() {
+fn a_revert_of_a_feature_is_reported_as_the_tests_that_go() {
     let story = feature();
     story.git("checkout -q main");
     story.git("merge -q --no-edit topic");
@@ -525,7 +525,7 @@ fn parts_made_on_several_machines_are_one_proof() {
 }
 
 #[test]
-fn each_output_is_written_where_it_is_asked_for_and_github_is_told() {
+fn each_output_is_written_to_its_file_and_reported_to_github() {
     let story = feature();
     let empty = "from old import double\n\n\ndef test_it():\n    double(2)\n    assert True\n";
     story.file("tests/test_empty.py", empty).commit("a test that asks for nothing");

@@ -1,6 +1,6 @@
-//! Withheld tests: RED writes more examples than GREEN sees. Answers written out for the visible
-//! values are refused, in whatever form; code that works for other values is accepted, and the
-//! examples join the tests.
+//! Withheld tests: RED writes more examples than GREEN sees. Hard-coded answers for the visible
+//! values are refused in every form; code that works for other values is accepted, and the examples
+//! are added to the tests.
 
 mod tables;
 
@@ -148,7 +148,7 @@ fn answers_written_out_are_refused_in_go() {
 }
 
 #[test]
-fn the_implementer_is_told_one_example_and_sees_no_other() {
+fn the_implementer_is_reported_one_example_and_sees_no_other() {
     let look = r#"{ shell = 'ls -aR . > "$HOME/seen"; git log -p --all >> "$HOME/seen"; cat tests/*.py >> "$HOME/seen"' }"#;
     let story = story(&[
         &red(),
@@ -312,7 +312,7 @@ answer = '{"contest": {"test": "tests/test_more.py::test_four", "why": "4 is III
 
 /// The files stay where the run began; whoever takes it over is told so.
 #[test]
-fn a_run_that_is_taken_over_elsewhere_goes_on_without_them() {
+fn a_run_that_is_taken_over_elsewhere_continues_without_them() {
     let here = story(&[&red()]);
     here.redgreen(RUN).exits(4);
     let there = Story::bare_folder();

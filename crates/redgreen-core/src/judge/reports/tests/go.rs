@@ -74,7 +74,7 @@ fn go_builds_a_package_as_a_whole() {
 
 /// Go tells of the subtests alone.
 #[test]
-fn a_test_that_has_got_subtests_is_told_by_them() {
+fn a_test_that_has_got_subtests_is_reported_by_them() {
     let shown = |words: &[(&str, Status)]| {
         let mut report = report("");
         report.tests.extend(words.iter().map(|(id, status)| Test::new(*id, *status)));

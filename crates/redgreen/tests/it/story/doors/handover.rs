@@ -1,5 +1,4 @@
-//! What a run was begun with is what it goes on with: files that are shown to agents, and the words
-//! of the command line.
+//! A resumed run uses its original input: the context files, and the request of the command line.
 
 use super::{RUN_DESIGN, design, turned_down};
 use crate::story::Story;

@@ -1,5 +1,5 @@
-//! Files that cannot be used, as one table: every fault with its place and what is expected, exit
-//! code 2, nothing made.
+//! Invalid input files, as one table: every error with its position and what is expected, exit code
+//! 2, and nothing is created.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -194,7 +194,7 @@ fn files() -> Vec<(&'static str, Vec<u8>, &'static str, &'static str)> {
 }
 
 #[test]
-fn a_file_that_cannot_be_used_is_told_with_all_its_faults_and_nothing_is_made() {
+fn a_file_that_cannot_be_used_is_reported_with_all_its_faults_and_nothing_is_made() {
     let story = Story::calculator();
     let rows = files();
     let (before, refs) = (story.belongings(), story.git("for-each-ref"));

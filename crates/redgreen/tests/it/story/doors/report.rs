@@ -1,4 +1,4 @@
-//! The report of a run: as markdown, as JSON, as a page that a real browser shows.
+//! The report of a run: as markdown, as JSON, and as a page in a real browser.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! The published schemas: everything real fits them, and what is faulty does not.
+//! The published schemas accept every real file and reject invalid ones.
 
 use std::fs;
 use std::path::Path;

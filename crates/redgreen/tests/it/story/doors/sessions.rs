@@ -1,5 +1,5 @@
-//! A task for an external agent says which conversation goes on: a program that remembers
-//! conversations, run for real.
+//! A task for an external agent names the conversation to continue. Tested with a real program that
+//! stores conversations.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -79,7 +79,7 @@ fn run(story: &Story, id: &str, strategy: &str, from: &Value) -> Sessions {
 }
 
 #[test]
-fn a_task_begins_goes_on_forks_and_merges_conversations_by_its_ids() {
+fn a_task_begins_continues_forks_and_merges_conversations_by_its_ids() {
     let story = story();
     let first = run(&story, "S1-IMPL-1", "new", &Value::Null);
     assert_ne!(first.test, first.implementing, "a conversation for each role");

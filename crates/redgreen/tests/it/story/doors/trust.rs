@@ -1,5 +1,5 @@
-//! Commands that a project brings along run once its user agrees: by a verb, once, or at a terminal
-//! where they are asked.
+//! Commands from a project run only after the user agrees: with `redgreen trust`, for one command,
+//! or at a terminal.
 
 use super::{RUN_DESIGN, design, run_folder, turned_down};
 use crate::story::Story;

@@ -1,5 +1,5 @@
-//! Everything goes wrong at once: workers are killed at random times, the server is restarted, one
-//! worker is cut off for longer than its lease, one has no space. Every job still ends once.
+//! Many failures at the same time: workers are killed at random, the server restarts, one worker is
+//! cut off for longer than its lease, one has no disk space. Every job still ends once.
 
 use std::process::Child;
 use std::thread;

@@ -1,4 +1,4 @@
-//! What may be submitted, in which order jobs are done, and what humans decide from anywhere.
+//! What can be submitted, the order of jobs, and the decisions of humans from other machines.
 
 use std::fs;
 
@@ -33,7 +33,7 @@ fn hostile_submissions_are_refused_by_name_and_nothing_is_queued() {
 }
 
 #[test]
-fn a_worker_runs_commands_of_a_project_only_where_it_is_told_to_trust_it() {
+fn a_worker_runs_commands_of_a_project_only_if_configured_to_trust_it() {
     both(|fleet| {
         let mark = fleet.story.place("linted");
         fleet.story.file(

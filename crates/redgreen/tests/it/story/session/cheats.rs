@@ -1,4 +1,4 @@
-//! What an agent can try against the referee itself: its records, its folders, its hooks, and git's.
+//! Attacks of an agent on the session itself: on its records, its folders, its hooks, and git's.
 
 use std::fs;
 use std::io::Write;

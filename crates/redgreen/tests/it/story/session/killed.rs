@@ -1,5 +1,5 @@
-//! A session that is killed before and after each of its effects: files, index, branches and stash
-//! stay as they were, and the same command, typed again, ends as it would have.
+//! A session command that is killed before or after any effect: files, index, branches and stash
+//! stay unchanged, and the same command, repeated, completes.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A run that pauses after phases, and what its user does meanwhile.
+//! A run that pauses after phases, and the user's changes during a pause.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -44,7 +44,7 @@ fn worktree(story: &Story) -> PathBuf {
 }
 
 #[test]
-fn a_run_pauses_after_each_phase_and_goes_on_when_it_is_resumed() {
+fn a_run_pauses_after_each_phase_and_continues_when_it_is_resumed() {
     let story = story();
     let before = story.belongings();
     story

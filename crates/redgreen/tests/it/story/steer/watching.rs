@@ -1,4 +1,4 @@
-//! A run seen from another process, and the command that tells its user.
+//! Watching a run from another process, and the command that notifies the user.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -103,7 +103,7 @@ fn heard_from(stream: &mut impl BufRead, words: &str) -> String {
 }
 
 #[test]
-fn the_words_of_a_turn_are_shown_while_it_goes_on() {
+fn the_words_of_a_turn_are_shown_while_it_continues() {
     let talking = Talking::new();
     let story = &talking.story;
     let run = start(story, "run \"an adder\"");

@@ -1,5 +1,5 @@
-//! What a person sees and does, in a real browser. Without Chromium, node or the packages of
-//! `scripts/test`, these are skipped.
+//! What a person sees and does in a real browser. Skipped without Chromium, node or the packages of
+//! `scripts/test`.
 
 use std::fs;
 use std::path::Path;
@@ -103,7 +103,7 @@ do = [{ write = "test_cap.py", text = "import unittest\nfrom calc import add\n\n
 }
 
 #[test]
-fn the_words_of_a_turn_are_shown_while_it_goes_on() {
+fn the_words_of_a_turn_are_shown_while_it_continues() {
     let talking = Talking::new();
     let run = start(&talking.story, "run \"an adder\"");
     talking.until_it_said_it();
@@ -131,7 +131,7 @@ fn a_run_is_aborted_and_cleaned() {
 }
 
 #[test]
-fn a_run_at_work_is_paused_and_goes_on() {
+fn a_run_at_work_is_paused_and_continues() {
     let story = Story::new().quick();
     let red = turn(
         "red",
@@ -201,7 +201,7 @@ do = [{ write = "calc.py", text = "# Sums and more.\n\n\ndef add(a, b):\n    \"\
 }
 
 #[test]
-fn a_page_of_somebody_else_cannot_drive_it() {
+fn a_page_of_another_person_cannot_drive_it() {
     let story = Story::new().quick();
     story.script("kata.toml", &[PLAN, RED, GREEN, DONE].concat());
     story.redgreen("run --script @kata.toml --pause-after red \"an adder\"").exits(3);

@@ -1,5 +1,5 @@
-//! What a reviewer sees beside the code: what failed before it was there, what passes now, the
-//! mutants, withheld tests, refused attempts with their diffs, transcripts and cost.
+//! The evidence next to the code: what failed before, what passes now, mutants, withheld tests,
+//! refused attempts with their diffs, transcripts and cost.
 
 use super::{Server, status};
 use crate::story::Story;

@@ -1,4 +1,4 @@
-//! Who may ask: no other page, no other host, nobody without the token.
+//! Requests without the token, from other pages, or for other hosts are refused.
 
 use std::fs;
 

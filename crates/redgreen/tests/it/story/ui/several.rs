@@ -1,4 +1,4 @@
-//! Several attempts at a phase: the page of the verdict lists them and says why one was chosen.
+//! Several attempts at a phase: the page of the verdict lists them and the reason of the choice.
 
 use super::Server;
 use crate::story::Story;

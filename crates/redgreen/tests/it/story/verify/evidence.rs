@@ -1,5 +1,5 @@
-//! What `redgreen verify` takes as evidence: each test on its own, mutants that run out of time, and
-//! parts from several machines.
+//! The evidence of `redgreen verify`: each test on its own, mutants that time out, and parts from
+//! several machines.
 
 use std::fs;
 

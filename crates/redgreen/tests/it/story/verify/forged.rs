@@ -1,5 +1,4 @@
-//! What somebody writes into the range, or beside it, to change the verdict: workflows, notes,
-//! messages.
+//! Attempts to change the verdict from inside the range or next to it: workflows, notes, messages.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Twelve ways to write the answers out, in each of four languages, and code that works for every
+//! Twelve ways to hard-code answers, in each of four languages, and code that works for every
 //! number.
 
 /// Ways in each language.

@@ -1,4 +1,4 @@
-//! The verification lists of the orchestrator's phases: every line of them, by its own words.
+//! The verification lists of the orchestrator's phases: one test for each line, named after it.
 
 mod more;
 mod phase_8;

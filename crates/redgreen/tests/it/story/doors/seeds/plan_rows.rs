@@ -1,5 +1,5 @@
-//! TDD tasks beyond their gates: everything a plan says is read, told and, where that can be,
-//! checked; what came of it is told where the user's tools look.
+//! TDD tasks beyond their gates: redgreen reads everything in a plan, passes it on, checks it if
+//! possible, and reports the result where the user's tools look.
 
 use std::fs;
 
@@ -35,7 +35,7 @@ fn with_package(story: &Story) {
 }
 
 #[test]
-fn everything_a_plan_says_is_told_in_every_turn() {
+fn everything_a_plan_says_is_reported_in_every_turn() {
     let server = Server::answering(|seen| {
         let text = seen.body["system"].to_string();
         let script: toml::Value = toml::from_str(TASK_SCRIPT).unwrap();

@@ -1,5 +1,4 @@
-//! The lists of phase 8 name areas, each of which has many tests elsewhere; here is one for every
-//! line.
+//! The lists of phase 8 name areas that have many tests elsewhere; this file has one for each line.
 
 use super::*;
 
