@@ -18,12 +18,12 @@ pub struct LiveV1<'a> {
     pub at: i64,
     pub role: Role,
     #[serde(flatten)]
-    said: SaidV1<'a>,
+    said: ActivityV1<'a>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "live", rename_all = "kebab-case")]
-enum SaidV1<'a> {
+enum ActivityV1<'a> {
     Text { text: Cow<'a, str> },
     Tool { name: Cow<'a, str>, what: Cow<'a, str> },
     Cost { cost: Cost },
@@ -32,11 +32,11 @@ enum SaidV1<'a> {
 impl<'a> LiveV1<'a> {
     pub fn new(at: i64, role: Role, said: &'a AgentActivity) -> Self {
         let said = match said {
-            AgentActivity::Text(text) => SaidV1::Text { text: text.into() },
+            AgentActivity::Text(text) => ActivityV1::Text { text: text.into() },
             AgentActivity::Tool { name, what } => {
-                SaidV1::Tool { name: name.into(), what: what.into() }
+                ActivityV1::Tool { name: name.into(), what: what.into() }
             }
-            AgentActivity::Cost(cost) => SaidV1::Cost { cost: *cost },
+            AgentActivity::Cost(cost) => ActivityV1::Cost { cost: *cost },
         };
         Self { v: VERSION, at, role, said }
     }
@@ -49,11 +49,11 @@ impl<'a> LiveV1<'a> {
 
     pub fn said(self) -> AgentActivity {
         match self.said {
-            SaidV1::Text { text } => AgentActivity::Text(text.into_owned()),
-            SaidV1::Tool { name, what } => {
+            ActivityV1::Text { text } => AgentActivity::Text(text.into_owned()),
+            ActivityV1::Tool { name, what } => {
                 AgentActivity::Tool { name: name.into_owned(), what: what.into_owned() }
             }
-            SaidV1::Cost { cost } => AgentActivity::Cost(cost),
+            ActivityV1::Cost { cost } => AgentActivity::Cost(cost),
         }
     }
 }
@@ -71,13 +71,13 @@ mod tests {
         ] {
             let line = serde_json::to_string(&LiveV1::new(7, Role::Test, &said)).unwrap();
             assert!(
-                !line.contains('\n') && line.starts_with(r#"{"v":1,"at":7,"role":"red","live""#)
+                !line.contains('\n') && line.starts_with(r#"{"v":1,"at":7,"role":"test","live""#)
             );
             let read = LiveV1::parse(line.as_bytes()).unwrap();
             assert_eq!((read.at, read.role, read.said()), (7, Role::Test, said));
             assert!(LiveV1::parse(line.replace("\"v\":1", "\"v\":2").as_bytes()).is_none());
         }
-        for line in ["", "{}", "7", r#"{"v":1,"at":7,"role":"red","live":"text"}"#] {
+        for line in ["", "{}", "7", r#"{"v":1,"at":7,"role":"test","live":"text"}"#] {
             assert!(LiveV1::parse(line.as_bytes()).is_none(), "{line}");
         }
     }
