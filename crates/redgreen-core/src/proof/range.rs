@@ -13,6 +13,9 @@ pub enum RangeSpec {
     MergeOf(String),
     /// A branch, compared with its target branch.
     Branch(String),
+    /// A push to a branch that was at `before`. After a forced push, `before` is not one of its
+    /// commits, or unknown, and the branch is compared with its target branch.
+    Pushed { before: String, after: String },
 }
 
 /// `A..B`, `A...B`, or one name: the commits in it that are not in its target branch.
@@ -35,12 +38,16 @@ pub fn typed(text: &str) -> Result<RangeSpec, String> {
 pub fn of_ci(variable: &dyn Fn(&str) -> Option<String>, event: Option<&str>) -> Option<RangeSpec> {
     let range = |base: Option<String>, head: Option<String>| {
         let (base, head) = (Oid::parse(&base?).ok()?, Oid::parse(&head?).ok()?);
+        Some(RangeSpec::Range { base: base.to_string(), head: head.to_string() })
+    };
+    let pushed = |before: Option<String>, after: Option<String>| {
+        let (before, after) = (Oid::parse(&before?).ok()?, Oid::parse(&after?).ok()?);
         // A new branch has no commit before it.
-        let is_nothing = base.as_str().chars().all(|letter| letter == '0');
+        let is_nothing = before.as_str().chars().all(|letter| letter == '0');
         Some(if is_nothing {
-            RangeSpec::Branch(head.to_string())
+            RangeSpec::Branch(after.to_string())
         } else {
-            RangeSpec::Range { base: base.to_string(), head: head.to_string() }
+            RangeSpec::Pushed { before: before.to_string(), after: after.to_string() }
         })
     };
     if variable("GITHUB_ACTIONS").as_deref() == Some("true") {
@@ -51,14 +58,19 @@ pub fn of_ci(variable: &dyn Fn(&str) -> Option<String>, event: Option<&str>) -> 
                 range(text("/pull_request/base/sha"), text("/pull_request/head/sha"))
             }
             "merge_group" => range(text("/merge_group/base_sha"), text("/merge_group/head_sha")),
-            "push" => range(text("/before"), text("/after")),
+            "push" => pushed(text("/before"), text("/after")),
             _ => None,
         };
     }
     if variable("GITLAB_CI").as_deref() == Some("true") {
-        let base =
-            variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").or_else(|| variable("CI_COMMIT_BEFORE_SHA"));
-        return range(base, variable("CI_COMMIT_SHA"));
+        let given = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let commit = given("CI_COMMIT_SHA");
+        return match given("CI_MERGE_REQUEST_DIFF_BASE_SHA") {
+            // A pipeline for merged results runs on a merge with the target branch, whose commits
+            // are not part of the merge request.
+            Some(base) => range(Some(base), given("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA").or(commit)),
+            None => pushed(given("CI_COMMIT_BEFORE_SHA"), commit),
+        };
     }
     None
 }
@@ -98,7 +110,10 @@ mod tests {
         let group = format!(r#"{{"merge_group":{{"base_sha":"{a}","head_sha":"{b}"}}}}"#);
         assert_eq!(of_ci(&github("merge_group"), Some(&group)), whole);
         let new = format!(r#"{{"before":"{}","after":"{b}"}}"#, "0".repeat(40));
-        assert_eq!(of_ci(&github("push"), Some(&new)), Some(RangeSpec::Branch(b)));
+        assert_eq!(of_ci(&github("push"), Some(&new)), Some(RangeSpec::Branch(b.clone())));
+        let forced = format!(r#"{{"before":"{a}","after":"{b}"}}"#);
+        let pushed = Some(RangeSpec::Pushed { before: a.clone(), after: b.clone() });
+        assert_eq!(of_ci(&github("push"), Some(&forced)), pushed);
         let hostile = pull.replace(&a, "--upload-pack=x");
         for (name, event) in [
             ("pull_request", hostile.as_str()),
@@ -108,13 +123,26 @@ mod tests {
         ] {
             assert_eq!(of_ci(&github(name), Some(event)), None, "{name} {event}");
         }
-        let gitlab = |variable: &str| match variable {
-            "GITLAB_CI" => Some("true".to_owned()),
-            "CI_MERGE_REQUEST_DIFF_BASE_SHA" => Some("a".repeat(40)),
-            "CI_COMMIT_SHA" => Some("b".repeat(40)),
-            _ => None,
+        let gitlab = |variables: &'static [(&str, &str)]| {
+            move |name: &str| {
+                let given = variables.iter().find(|(given, _)| *given == name)?.1;
+                Some(if given.len() == 1 { given.repeat(40) } else { given.to_owned() })
+            }
         };
-        assert_eq!(of_ci(&gitlab, None), whole);
+        const BASE: (&str, &str) = ("CI_MERGE_REQUEST_DIFF_BASE_SHA", "a");
+        const GITLAB: (&str, &str) = ("GITLAB_CI", "true");
+        for variables in [
+            &[GITLAB, BASE, ("CI_COMMIT_SHA", "b")][..],
+            &[GITLAB, BASE, ("CI_COMMIT_SHA", "b"), ("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", "")],
+            // The commit is a merge that GitLab made.
+            &[GITLAB, BASE, ("CI_COMMIT_SHA", "c"), ("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", "b")],
+        ] {
+            assert_eq!(of_ci(&gitlab(variables), None), whole, "{variables:?}");
+        }
+        let push = gitlab(&[GITLAB, ("CI_COMMIT_BEFORE_SHA", "a"), ("CI_COMMIT_SHA", "b")]);
+        assert_eq!(of_ci(&push, None), pushed);
+        let new = gitlab(&[GITLAB, ("CI_COMMIT_BEFORE_SHA", "0"), ("CI_COMMIT_SHA", "b")]);
+        assert_eq!(of_ci(&new, None), Some(RangeSpec::Branch("b".repeat(40))));
         assert_eq!(of_ci(&|_| None, None), None);
     }
 }

@@ -1,12 +1,16 @@
 //! The JSON of a proof fits redgreen's schema, and its other formats fit their public schemas.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jsonschema::Validator;
+use redgreen::process::{Limits, Program, Stop};
 use redgreen_core::proof::{Proof, view};
 use redgreen_core::verdict::VOCABULARY;
 use serde_json::{Value, json};
+
+use crate::skip::skipped;
 
 const SARIF: &str = "tests/it/proof/testdata/sarif-schema-2.1.0.json";
 const PROOF: &str = "../../docs/schema/proof.json";
@@ -90,6 +94,112 @@ fn proofs() -> Vec<Value> {
         proof("refuted", json!([placed, whole]), Value::Null),
         proof("inconclusive", json!([open.clone()]), open),
     ]
+}
+
+/// Reads a report with programs of others: JUnit with junitparser, and markdown with cmark-gfm, the
+/// parser of GitHub. Prints what they understood.
+const READER: &str = r#"
+import json, sys
+from html.parser import HTMLParser
+import cmarkgfm, junitparser
+from cmarkgfm.cmark import Options
+
+given = json.load(sys.stdin)
+xml = junitparser.JUnitXml.fromstring(given["junit"].encode())
+suites = []
+for suite in xml:
+    declared = [suite.tests, suite.failures, suite.errors, suite.skipped]
+    cases = [
+        [case.classname, case.name, [type(one).__name__ for one in case.result], [one.message for one in case.result]]
+        for case in suite
+    ]
+    suite.update_statistics()
+    counted = [suite.tests, suite.failures, suite.errors, suite.skipped]
+    properties = {one.name: one.value for one in suite.properties()}
+    suites.append({"name": suite.name, "declared": declared, "counted": counted, "cases": cases, "properties": properties})
+
+class Page(HTMLParser):
+    EMPTY = ("br", "hr", "img", "input")
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen, self.faults, self.headings, self.codes = [], {}, [], [], []
+    def handle_starttag(self, tag, attributes):
+        self.seen[tag] = self.seen.get(tag, 0) + 1
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+        if tag in ("h2", "h3"):
+            self.headings.append("")
+        if tag == "code":
+            self.codes.append("")
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(tag)
+    def handle_data(self, text):
+        if self.open and self.open[-1] in ("h2", "h3"):
+            self.headings[-1] += text
+        if self.open and self.open[-1] == "code":
+            self.codes[-1] += text
+
+page = Page()
+page.feed(cmarkgfm.github_flavored_markdown_to_html(given["markdown"], Options.CMARK_OPT_UNSAFE))
+json.dump({"suites": suites, "seen": page.seen, "faults": page.faults + page.open, "headings": page.headings, "codes": page.codes}, sys.stdout)
+"#;
+
+/// What other programs read in the JUnit report and the summary of a proof; `None` without them.
+fn read_by_others(proof: &Proof) -> Option<Value> {
+    #[expect(clippy::disallowed_methods, reason = "tests are told where the readers are")]
+    let python = std::env::var_os("REDGREEN_TEST_READERS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/readers/bin/python"),
+        PathBuf::from,
+    );
+    if !python.exists() {
+        skipped("junitparser and cmarkgfm are not installed; scripts/test installs them");
+        return None;
+    }
+    let given = json!({ "junit": view::junit(proof), "markdown": view::markdown(proof) });
+    let limits = Limits { wall: Duration::from_secs(60), output_bytes_max: 1 << 20 };
+    let program = Program::new(python).args(["-c", READER]).stdin(given.to_string());
+    let output = program.output(limits, &Stop::default()).unwrap();
+    assert!(output.success(), "{}", output.stderr_text());
+    Some(serde_json::from_str(&output.stdout_text()).unwrap())
+}
+
+#[test]
+fn programs_of_others_read_the_junit_report_and_the_summary() {
+    for value in proofs() {
+        let proof: Proof = serde_json::from_value(value.clone()).unwrap();
+        let Some(read) = read_by_others(&proof) else { return };
+        let suites = read["suites"].as_array().unwrap();
+        let names: Vec<_> = suites.iter().filter_map(|suite| suite["name"].as_str()).collect();
+        assert_eq!(
+            names,
+            ["redgreen verify: range", "redgreen verify: tests", "redgreen verify: code"]
+        );
+        for suite in suites {
+            assert_eq!(suite["declared"], suite["counted"], "{suite:#}");
+            assert_eq!(suite["properties"]["outcome"], value["outcome"]);
+        }
+        let result = match value["outcome"].as_str().unwrap() {
+            "proven" => json!([]),
+            "refuted" => json!(["Failure"]),
+            _ => json!(["Error"]),
+        };
+        assert_eq!(suites[0]["cases"][0][2], result, "{:#}", suites[0]);
+        assert_eq!(suites[1]["cases"].as_array().map(Vec::len), Some(1), "{:#}", suites[1]);
+        assert_eq!(suites[2]["cases"].as_array().map(Vec::len), Some(2), "{:#}", suites[2]);
+        // The summary: complete HTML, nothing to click, and hostile text only as it was written.
+        assert_eq!(read["faults"], json!([]), "{read:#}");
+        for tag in ["a", "img", "script", "b", "input"] {
+            assert_eq!(read["seen"][tag], Value::Null, "{tag} in {read:#}");
+        }
+        let headings: Vec<_> = read["headings"].as_array().unwrap().iter().collect();
+        assert!(headings[0].as_str().unwrap().contains(value["outcome"].as_str().unwrap()));
+        assert_eq!(headings.last().unwrap().as_str(), Some("Not verified"));
+        let codes: Vec<_> =
+            read["codes"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        assert!(codes.iter().any(|code| code.starts_with("<b> ::error::")), "{codes:#?}");
+        assert!(codes.contains(&"README.md: documentation"), "{codes:#?}");
+    }
 }
 
 #[test]

@@ -68,6 +68,13 @@ pub(super) fn resolve(git: &Git, asked: Option<&RangeSpec>) -> Result<Result<Ran
             }
         }
         Some(RangeSpec::Branch(name)) => (target(git)?, commit(name)?),
+        Some(RangeSpec::Pushed { before, after }) => {
+            let after = match commit(after)? {
+                Ok(after) => after,
+                Err(reason) => return Ok(Err(reason)),
+            };
+            (before_push(git, commit(before)?, &after)?, Ok(after))
+        }
         None => (target(git)?, commit("HEAD")?),
     };
     let (base, head) = match (base, head) {
@@ -89,6 +96,24 @@ pub(super) fn resolve(git: &Git, asked: Option<&RangeSpec>) -> Result<Result<Ran
         return Ok(Err(Reason::new(Code::VerifyEmptyRange, sentence)));
     }
     Ok(Ok(RangeEnds { base, head }))
+}
+
+/// What a push is compared with: the commit before it. After a forced push this is none of the
+/// branch's own commits, or gone, and the whole branch counts.
+fn before_push(git: &Git, before: Result<Oid, Reason>, after: &Oid) -> Result<Result<Oid, Reason>> {
+    if let Ok(commit) = &before
+        && git.merge_base(commit, after)?.as_ref() == Ok(commit)
+    {
+        return Ok(before);
+    }
+    let target = target(git)?;
+    if let Ok(commit) = &target
+        && git.merge_base(commit, after)?.as_ref() != Ok(after)
+    {
+        return Ok(target);
+    }
+    // The target branch itself was forced, or there is none.
+    Ok(before.or(target))
 }
 
 /// The target branch.

@@ -445,6 +445,54 @@ fn ci_says_which_commits_it_is_about() {
 }
 
 #[test]
+fn a_forced_push_is_judged_by_all_commits_of_its_branch() {
+    let story = feature();
+    let (base, head) = (story.git("rev-parse main"), story.git("rev-parse topic"));
+    // The branch had its code before its last commit was replaced.
+    story.git("checkout -q -B before topic");
+    story.git("commit -q --allow-empty -m replaced");
+    let replaced = story.git("rev-parse HEAD");
+    story.git("checkout -q topic");
+    let event = story.place("event.json").display().to_string();
+    let story = story.env("GITHUB_ACTIONS", "true").env("GITHUB_EVENT_NAME", "push");
+    let story = story.env("GITHUB_EVENT_PATH", &event);
+    for (before, why) in [
+        (replaced, "the commit before the push is not on the branch any more"),
+        ("1".repeat(40), "the commit before the push is not in this clone"),
+    ] {
+        story.script("event.json", &format!(r#"{{"before":"{before}","after":"{head}"}}"#));
+        let said = story.redgreen("verify --json").exits(0);
+        let evidence = &said.json()["evidence"];
+        let ends = (evidence["base"].as_str(), evidence["head"].as_str());
+        assert_eq!(ends, (Some(&*base), Some(&*head)), "{why}");
+    }
+}
+
+#[test]
+fn a_merge_request_of_gitlab_is_judged_by_its_own_commits() {
+    let story = feature();
+    let (base, head) = (story.git("rev-parse main"), story.git("rev-parse topic"));
+    // Since then, the target branch got code without a test, and GitLab merged both.
+    story.git("checkout -q main");
+    story.file("untested.py", "def nothing():\n    return 0\n").commit("code without a test");
+    story.git("checkout -q --detach main");
+    story.git("merge -q --no-ff --no-edit topic");
+    let merge = story.git("rev-parse HEAD");
+    let story = story
+        .env("GITLAB_CI", "true")
+        .env("CI_MERGE_REQUEST_DIFF_BASE_SHA", &base)
+        .env("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", &head)
+        .env("CI_COMMIT_BEFORE_SHA", &"0".repeat(40))
+        .env("CI_COMMIT_SHA", &merge);
+    let said = story.redgreen("verify --json").exits(0);
+    let evidence = &said.json()["evidence"];
+    assert_eq!(
+        (evidence["base"].as_str(), evidence["head"].as_str()),
+        (Some(&*base), Some(&*head))
+    );
+}
+
+#[test]
 fn the_policy_is_that_of_the_base() {
     let story = project();
     story.git("checkout -q main");
