@@ -12,6 +12,8 @@ mod mcp;
 mod message;
 mod model;
 mod note;
+mod proof;
+mod queue;
 mod report;
 mod review;
 mod words;
@@ -31,6 +33,8 @@ pub(crate) const TARGETS: &[(&str, Input)] = &[
     ("mcp", mcp::input),
     ("model", model::input),
     ("note", note::input),
+    ("proof", proof::input),
+    ("queue", queue::input),
     ("report", report::input),
     ("review", review::input),
     ("words", words::input),

@@ -83,8 +83,8 @@ pub fn merge(mut parts: Vec<Evidence>) -> Result<Evidence, String> {
             part.not_verified.into_iter().filter(|one| !whole.not_verified.contains(one)).collect();
         whole.not_verified.extend(new);
         whole.inconclusive = whole.inconclusive.or(part.inconclusive);
-        whole.tests_ms += part.tests_ms;
-        whole.own_ms += part.own_ms;
+        whole.tests_ms = whole.tests_ms.saturating_add(part.tests_ms);
+        whole.own_ms = whole.own_ms.saturating_add(part.own_ms);
     }
     whole.shard = None;
     Ok(whole)

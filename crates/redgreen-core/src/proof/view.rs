@@ -199,7 +199,8 @@ fn seconds(ms: u64) -> String {
 /// The duration. `None` if nothing ran.
 fn time(proof: &Proof) -> Option<String> {
     let (tests, own) = (proof.evidence.tests_ms, proof.evidence.own_ms);
-    (tests + own > 0).then(|| format!("{} of tests, {} of redgreen", seconds(tests), seconds(own)))
+    (tests.saturating_add(own) > 0)
+        .then(|| format!("{} of tests, {} of redgreen", seconds(tests), seconds(own)))
 }
 
 #[cfg(test)]

@@ -59,7 +59,13 @@ const READING: &[&str] = &[
     "queue",
     "fleet",
     "hook claude",
+    "hook codex",
+    "hook gemini",
+    "hook copilot",
+    "hook cursor",
+    "hook opencode",
     "hook git pre-commit",
+    "hook git pre-push",
     "mcp",
 ];
 /// Verbs that change something, with their run named and not.
@@ -88,6 +94,7 @@ const WRITING: &[&str] = &[
     "session check",
     "session undo",
     "session dispute wrong --test x",
+    "session resolve keep",
     "session end --unproven",
     "status",
     "history",
@@ -99,6 +106,7 @@ const RUNNING: &[&str] = &[
     "test --timeout 20",
     "judge green --explain",
     "verify HEAD~1..HEAD",
+    "verify --pr",
     "session start x",
     "session check",
     "session end --unproven",
@@ -107,7 +115,10 @@ const RUNNING: &[&str] = &[
 /// Verbs that look at files and run nothing.
 const LOOKING: &[&str] = &[
     "agents",
+    "submit x",
     "submit --spec spec.json",
+    "submit --from spec.json",
+    "verify --merge spec.json spec.json",
     "cancel k3x9",
     "work --until-empty",
     "init",
@@ -177,7 +188,7 @@ fn survives(make: impl Fn(&Clone), more: &[&str]) {
         clone.check(line);
     }
     if is_all() {
-        ordinary::survives(make, &[READING, LOOKING, WRITING].concat());
+        ordinary::survives(make, &[READING, LOOKING, RUNNING, WRITING].concat());
     }
 }
 
@@ -194,24 +205,44 @@ fn there_are_as_many_hostile_repositories_as_were_promised() {
     assert!(all.concat().len() >= PROMISED);
 }
 
-/// A verb that is misspelt here, or that is nowhere here, proves nothing.
-#[test]
-fn every_verb_is_among_those_that_are_run() {
-    let clone = Clone::new();
-    let help = String::from_utf8(clone.redgreen("--help").stdout).unwrap();
-    let commands =
-        help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap();
+/// The commands that a help text lists.
+fn listed(help: &str) -> Vec<String> {
+    let commands = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next());
     let verb =
         |line: &str| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')).map(first_word);
-    let verbs: Vec<String> = commands.lines().filter_map(verb).collect();
+    commands.unwrap_or_default().lines().filter_map(verb).collect()
+}
+
+/// A verb that is misspelt here, or that is nowhere here, proves nothing.
+#[test]
+fn every_verb_with_all_its_parts_is_among_those_that_are_run() {
+    let clone = Clone::new();
+    let help = |line: &str| String::from_utf8(clone.redgreen(line).stdout).unwrap();
+    let verbs = listed(&help("--help"));
     assert!(verbs.len() > 20, "{verbs:?}");
-    let run: Vec<String> = [READING, WRITING, RUNNING, LOOKING, ELSEWHERE]
-        .concat()
-        .into_iter()
-        .map(first_word)
-        .collect();
-    let missing: Vec<&String> = verbs.iter().filter(|verb| !run.contains(verb)).collect();
+    let run = [READING, WRITING, RUNNING, LOOKING, ELSEWHERE].concat();
+    let mut all: Vec<String> = Vec::new();
+    for verb in &verbs {
+        let parts = listed(&help(&format!("{verb} --help")));
+        let parts = parts.iter().filter(|part| *part != "help" && verb != "help");
+        all.extend(parts.map(|part| format!("{verb} {part}")).chain([verb.clone()]));
+    }
+    assert!(all.iter().any(|verb| verb == "session resolve"), "{all:?}");
+    // The agents whose messages `hook` reads.
+    let hosts = help("hook --help");
+    let hosts = hosts.split("possible values: ").nth(1).and_then(|rest| rest.split(']').next());
+    let hosts: Vec<&str> = hosts.unwrap_or_default().split(',').map(str::trim).collect();
+    assert!(hosts.contains(&"git") && hosts.len() > 5, "{hosts:?}");
+    all.extend(hosts.iter().map(|host| format!("hook {host}")));
+    let is_run = |verb: &&String| {
+        run.iter().any(|line| line.strip_prefix(verb.as_str()).is_some_and(is_end_of_a_word))
+    };
+    let missing: Vec<&String> = all.iter().filter(|verb| !is_run(verb)).collect();
     assert!(missing.is_empty(), "{missing:?}");
+}
+
+fn is_end_of_a_word(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with(' ')
 }
 
 fn is_of_a_variable(letter: char) -> bool {
