@@ -1,7 +1,7 @@
 //! A record of a fleet's queue, which anybody who can write to the queue can write: a submission, the
 //! status of a job, what a day may spend.
 
-use redgreen_core::fleet::budget::{Allowance, Day, Share};
+use redgreen_core::fleet::budget::Day;
 use redgreen_core::fleet::status::{Status, ready};
 use redgreen_core::fleet::{Job, lanes_for};
 
@@ -21,5 +21,4 @@ pub(crate) fn input(bytes: &[u8]) {
     if let Ok(day) = serde_json::from_slice::<Day>(bytes) {
         day.total();
     }
-    let _: Result<(Allowance, Share), _> = serde_json::from_slice(bytes);
 }

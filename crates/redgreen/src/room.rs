@@ -135,8 +135,6 @@ impl Room {
         crate::git::remove_folder(place).with_context(act)?;
         fs::create_dir_all(place).with_context(act)?;
         let place = place.canonicalize().with_context(act)?;
-        fs::create_dir(place.join("tmp")).with_context(act)?;
-        home::furnish(&place.join("home"), &surroundings.stores)?;
         if let Some(build) = &surroundings.build {
             fs::create_dir_all(build).with_context(|| format!("create {}", build.display()))?;
         }
@@ -160,8 +158,10 @@ impl Room {
     }
 
     /// Changes the room to another tree. Writes only files that differ or that a run changed, and
-    /// removes what a run left behind.
+    /// removes what a run left behind, also in its home and temporary folder.
     pub fn change_to(&mut self, git: &Git, tree: &str, options: &Options) -> Result<()> {
+        self.clear_scratch()?;
+        self.clear_home()?;
         let candidate = self.read(git, tree)?;
         let base = options.base.as_deref().map(|base| self.read(git, base)).transpose()?;
         let mut trees: Vec<(&str, Arc<Manifest>)> = Vec::new();
@@ -223,10 +223,22 @@ impl Room {
     }
 
     /// Empties `$TMPDIR`.
-    pub fn clear_scratch(&self) -> Result<()> {
+    fn clear_scratch(&self) -> Result<()> {
         let (place, act) = (self.scratch(), || "clear the room's temporary folder");
         crate::git::remove_folder(&place).with_context(act)?;
         fs::create_dir(&place).with_context(act)
+    }
+
+    /// Makes the home as it was before any run.
+    fn clear_home(&self) -> Result<()> {
+        let home = self.place.join("home");
+        crate::git::remove_folder(&home).context("clear the room's home")?;
+        home::furnish(&home, &self.surroundings.stores)
+    }
+
+    /// A folder of the room that no program in it can see.
+    pub fn kept(&self) -> PathBuf {
+        self.place.join("kept")
     }
 
     /// The folders besides the tree, with the names under which programs know them.

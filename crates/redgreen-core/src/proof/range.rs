@@ -112,7 +112,7 @@ mod tests {
         let new = format!(r#"{{"before":"{}","after":"{b}"}}"#, "0".repeat(40));
         assert_eq!(of_ci(&github("push"), Some(&new)), Some(RangeSpec::Branch(b.clone())));
         let forced = format!(r#"{{"before":"{a}","after":"{b}"}}"#);
-        let pushed = Some(RangeSpec::Pushed { before: a.clone(), after: b.clone() });
+        let pushed = Some(RangeSpec::Pushed { before: a.clone(), after: b });
         assert_eq!(of_ci(&github("push"), Some(&forced)), pushed);
         let hostile = pull.replace(&a, "--upload-pack=x");
         for (name, event) in [

@@ -1,7 +1,8 @@
 //! Makes files on disk equal to a manifest, with as few writes as possible.
 //!
 //! Programs can do anything to the files of a room, so a file is reused only if its metadata did
-//! not change. The ctime of a file is the one thing that no program can set.
+//! not change. The ctime of a file is the one thing that no program can set. Folders can hold data
+//! too, in times and extended attributes, so a folder that changed is created again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,6 +21,8 @@ const FILE_MODE: u32 = 0o644;
 const PROGRAM_MODE: u32 = 0o755;
 const FOLDER_MODE: u32 = 0o755;
 const MODE_BITS: u32 = 0o7777;
+/// The extension of a folder that replaces another one.
+const FRESH: &str = "fresh";
 /// The first line of a Git LFS pointer file.
 const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
 
@@ -30,6 +33,8 @@ pub(super) struct Layout {
     packages: Vec<PathBuf>,
     files: Manifest,
     written: BTreeMap<PathBuf, Stamp>,
+    /// The folders of the tree, and its root.
+    folders: BTreeMap<PathBuf, Stamp>,
     pointers: BTreeSet<PathBuf>,
 }
 
@@ -60,6 +65,7 @@ impl Layout {
             packages,
             files: Manifest::new(),
             written: BTreeMap::new(),
+            folders: BTreeMap::new(),
             pointers: BTreeSet::new(),
         })
     }
@@ -87,6 +93,7 @@ impl Layout {
         let folders = folders(&wanted);
         let mut stays = BTreeSet::new();
         self.clear(Path::new(""), &wanted, &folders, &mut stays)?;
+        self.replace_changed_folders(&folders).context("create changed folders again")?;
         self.written.retain(|path, _| stays.contains(path));
         self.pointers.retain(|path| stays.contains(path));
         for folder in &folders {
@@ -97,6 +104,12 @@ impl Layout {
         let missing: Vec<&TreeFile> = wanted.values().filter(is_missing).collect();
         git.read_files(&missing, |file, bytes| self.write(file, bytes))?;
         let written = missing.len();
+        self.folders.clear();
+        for folder in folders.into_iter().chain([PathBuf::new()]) {
+            let facts = fs::symlink_metadata(self.root.join(&folder))
+                .with_context(|| format!("look at {}", folder.display()))?;
+            self.folders.insert(folder, Stamp::of(&facts));
+        }
         self.files = wanted;
         Ok(LayoutResult {
             links_out,
@@ -136,6 +149,45 @@ impl Layout {
                 stays.insert(path);
             } else {
                 fs::remove_file(entry.path()).with_context(act)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves the content of each folder that a program changed to a new folder, inner folders first.
+    fn replace_changed_folders(&mut self, wanted: &BTreeSet<PathBuf>) -> Result<()> {
+        let mut changed = Vec::new();
+        for (folder, stamp) in &self.folders {
+            let place = self.root.join(folder);
+            let is_kept = folder.as_os_str().is_empty() || wanted.contains(folder);
+            if is_kept && fs::symlink_metadata(&place).is_ok_and(|now| Stamp::of(&now) != *stamp) {
+                changed.push(place);
+            }
+        }
+        let fresh = self.root.with_extension(FRESH);
+        // In reverse order, inner folders come first.
+        for place in changed.iter().rev() {
+            remove_folder(&fresh)?;
+            fs::create_dir(&fresh)?;
+            for entry in fs::read_dir(place)? {
+                let entry = entry?;
+                fs::rename(entry.path(), fresh.join(entry.file_name()))?;
+            }
+            fs::remove_dir(place)?;
+            fs::rename(&fresh, place)?;
+            self.stamp_files_in(place)?;
+        }
+        Ok(())
+    }
+
+    /// Moving a file changes its ctime.
+    fn stamp_files_in(&mut self, folder: &Path) -> Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let path = entry.path();
+            let known = path.strip_prefix(&self.root).ok().map(Path::to_owned);
+            if let Some(stamp) = known.and_then(|path| self.written.get_mut(&path)) {
+                *stamp = Stamp::of(&entry.metadata()?);
             }
         }
         Ok(())

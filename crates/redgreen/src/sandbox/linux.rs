@@ -2,6 +2,7 @@
 //! seccomp; only killing all processes at the end. All but bubblewrap are set up by this program
 //! itself, started again as `redgreen __fenced …`, because a process can only restrict itself.
 
+mod calls;
 mod fenced;
 mod forward;
 mod mounts;

@@ -85,6 +85,15 @@ impl Builds {
         Ok(())
     }
 
+    /// Removes everything.
+    pub(super) fn clear(&mut self) -> Result<()> {
+        for folder in [&self.place, &self.accepted, &self.candidate] {
+            clear(folder)?;
+        }
+        self.holds = Holds::Accepted;
+        self.take(&self.accepted)
+    }
+
     /// Keeps only the output of accepted trees.
     pub(super) fn close(mut self) -> Result<()> {
         self.use_accepted()?;

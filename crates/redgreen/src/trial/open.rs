@@ -110,7 +110,7 @@ impl<'a> Trial<'a> {
         let (sandbox, found) = (sandbox?, found?);
         let surroundings = found.seen;
         let around = found.surroundings;
-        let builds = Builds::open(&ground.workshop.join("builds"), &place, &around.tools)?;
+        let mut builds = Builds::open(&ground.workshop.join("builds"), &place, &around.tools)?;
         let options = Options { base: Some(base.to_owned()), ..Options::default() };
         let built = RoomEnvironment {
             build: builds.as_ref().map(|builds| builds.place().to_owned()),
@@ -127,6 +127,9 @@ impl<'a> Trial<'a> {
                 suite
             }
         };
+        if let Some(builds) = builds.as_mut().filter(|_| is_interpreted(&suite)) {
+            builds.clear()?;
+        }
         let running = Duration::ZERO;
         let provided = ground.file.test.provided()?;
         Ok(Self {
@@ -146,14 +149,18 @@ impl<'a> Trial<'a> {
 
     /// For parallel experiments; `None` if two rooms would conflict or build everything twice.
     pub(super) fn annex(&self) -> Option<Annex<'a>> {
-        let apart = self.sandbox.binds()
-            && self.suite.frameworks().all(|row| NOTHING_TO_BUILD.contains(&row.name));
+        let apart = self.sandbox.binds() && self.is_interpreted();
         apart.then(|| Annex {
             ground: self.ground,
             sandbox: self.sandbox.clone(),
             suite: self.suite.clone(),
             around: self.around.clone(),
         })
+    }
+
+    /// Whether the tests need no build output.
+    pub(super) fn is_interpreted(&self) -> bool {
+        is_interpreted(&self.suite)
     }
 
     pub(super) fn run(
@@ -239,6 +246,10 @@ impl<'a> Trial<'a> {
         }
         self.room.remove()
     }
+}
+
+fn is_interpreted(suite: &Suite) -> bool {
+    suite.frameworks().all(|row| NOTHING_TO_BUILD.contains(&row.name))
 }
 
 /// A folder for a room, locked. The same one again if possible, because build output depends on its

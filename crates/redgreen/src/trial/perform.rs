@@ -107,10 +107,6 @@ impl Trial<'_> {
         experiment: &Experiment,
     ) -> Result<Observation> {
         self.lay_out(conditions, experiment, &experiment.removed)?;
-        if experiment.question == Question::Order {
-            // Code may have stored earlier calls in a file.
-            self.room.clear_scratch()?;
-        }
         self.timeout = conditions.timeout(experiment.question);
         match &experiment.way {
             Method::Tests(selection) => self.run_tests(experiment, selection),
@@ -127,11 +123,19 @@ impl Trial<'_> {
                 let Some(built) = self.build_program(build, root)? else {
                     return Ok(Observation::Nothing);
                 };
+                let kept = self.room.kept();
+                crate::git::remove_folder(&kept).context("clear a folder of the room")?;
+                fs::create_dir(&kept).context("create a folder of the room")?;
+                let copied = foreign::copy(&built, &kept, bodies::NAME);
+                if !copied.context("keep a program")? {
+                    return Ok(Observation::Nothing);
+                }
                 self.lay_out(
                     conditions,
                     &Experiment { edits: Vec::new(), ..experiment.clone() },
                     apart,
                 )?;
+                fs::copy(kept.join(bodies::NAME), &built).context("copy a program")?;
                 let home = self.room.folder().join(home);
                 let output =
                     self.start(&self.given(self.room.program(built).cwd(&home)), DRIVER_WALL)?;
@@ -307,8 +311,11 @@ impl Trial<'_> {
             Tree::Head => (candidate.head, frozen.clone()),
             Tree::AsIs => (candidate.head, as_is),
         };
+        let has_builds = !self.is_interpreted();
         if let Some(builds) = &mut self.builds {
             match tree {
+                // Nothing of it is needed, and code could remember something there.
+                _ if !has_builds => builds.clear()?,
                 Tree::Base | Tree::Earlier => builds.use_accepted()?,
                 Tree::Head | Tree::AsIs => {
                     builds.use_candidate(candidate.before.is_none(), self.ground.stop)?;

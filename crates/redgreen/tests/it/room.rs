@@ -252,6 +252,47 @@ fn programs_in_the_room_know_nothing_of_the_user() {
 }
 
 #[test]
+fn nothing_that_a_run_leaves_is_there_for_the_next() {
+    const LEAVE: &str = r#"
+        mkdir -p ~/.cache/x sub/new && echo x | tee ~/.cache/x/y ~/z $TMPDIR/x new sub/new/x > a.txt
+        for folder in /tmp /var/tmp /dev/shm /dev/mqueue; do echo x > $folder/redgreen-test; done
+        touch -d @86400 . sub sub/inner
+        /usr/bin/python3 -c "import os; os.setxattr('sub', 'user.x', b'x'); os.setxattr('.', 'user.x', b'x')"
+        chmod 700 sub; true"#;
+    const LOOK: &str = r#"
+        find . ~ $TMPDIR -mindepth 1 | sed "s|$HOME|HOME|; s|$TMPDIR|TMPDIR|" | sort
+        cat a.txt
+        for folder in /tmp /var/tmp /dev/shm /dev/mqueue; do cat $folder/redgreen-test; done 2> /dev/null
+        find . ! -newermt @99999
+        /usr/bin/python3 -c "import os; print(os.listxattr('sub'), os.listxattr('.'))"
+        stat -c %a sub"#;
+    let repo = Repo::new();
+    write(&repo.root.join("sub/b.txt"), "two\n");
+    write(&repo.root.join("sub/inner/c.txt"), "three\n");
+    repo.commit("folders");
+    let git = repo.open();
+    // Others use the same shared memory where a fence has no mounts.
+    for sandbox in sandboxes().into_iter().filter(Sandbox::binds) {
+        let tools = tools(&["sh"], PATH, &repo, &[]);
+        let mut room = room_in(
+            &repo,
+            &Options::default(),
+            RoomEnvironment { tools, ..RoomEnvironment::default() },
+        );
+        let (_, before) = shell(&room, &sandbox, LOOK);
+        let (worked, words) = shell(&room, &sandbox, LEAVE);
+        assert!(worked, "{words}");
+        let left = shell(&room, &sandbox, LOOK).1;
+        assert!(left.contains("HOME/.cache/x/y") && left.contains("user.x"), "{left}");
+        room.change_to(&git, &tree(&repo), &Options::default()).unwrap();
+        assert_eq!(shell(&room, &sandbox, LOOK).1, before, "{:?}", sandbox.by());
+        assert_eq!(text(&room, "sub/inner/c.txt"), "three\n");
+        let written = room.facts.written;
+        assert_eq!(written, 1, "only the file that was changed is written again");
+    }
+}
+
+#[test]
 fn packages_are_brought_in_unchangeable_and_checked() {
     for sandbox in sandboxes() {
         let repo = Repo::new();

@@ -364,6 +364,123 @@ fn held_nothing_is_won_back_inside() {
     });
 }
 
+/// The answers of the kernel to calls that leave something in it, and what is there of an earlier
+/// run. `key` names a segment of shared memory.
+const KERNEL: &str = r#"
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+key = int(sys.argv[1])
+for keyring in (-2, -3, -4, -5):
+    if libc.syscall({add_key}, b"user", b"redgreen", b"x", 1, keyring) != -1:
+        print("add_key", keyring)
+    if libc.syscall({keyctl}, 0, keyring, 1) != -1:
+        print("keyctl", keyring)
+if libc.syscall({request_key}, b"user", b"redgreen", None, -4) != -1 or ctypes.get_errno() != 1:
+    print("request_key", ctypes.get_errno())
+if libc.shmget(key, 16, 0) != -1:
+    print("shared memory of an earlier run")
+libc.shmget(key, 16, 0o1600)
+if libc.semget(key, 1, 0) != -1 or libc.msgget(key, 0) != -1:
+    print("semaphores or queues of an earlier run")
+libc.semget(key, 1, 0o1600), libc.msgget(key, 0o1600)
+for device in ("null", "zero", "full", "random", "urandom"):
+    try:
+        os.utime("/dev/" + device, (1, 1))
+        print("times of", device)
+    except OSError:
+        pass
+open("/dev/null", "w").write("x")
+"#;
+
+#[test]
+fn held_the_kernel_remembers_nothing_of_a_run() {
+    let (add_key, request_key, keyctl) =
+        if cfg!(target_arch = "x86_64") { (248, 249, 250) } else { (217, 218, 219) };
+    let script = KERNEL.replace("{add_key}", &add_key.to_string());
+    let script = script.replace("{request_key}", &request_key.to_string());
+    let script = script.replace("{keyctl}", &keyctl.to_string());
+    each(FENCES, |sandbox| {
+        let place = Place::new();
+        fs::write(place.root.join("in/kernel.py"), &script).unwrap();
+        let line = format!("/usr/bin/python3 kernel.py 7{}", std::process::id());
+        for run in ["first", "second"] {
+            let output = place.run(sandbox, &place.fence(), &line).output;
+            // Elsewhere a user who is root can change them: only these mounts are ours.
+            let has_own = sandbox.by() == Mechanism::Namespaces;
+            let seen = output.stdout_text();
+            let seen: Vec<_> =
+                seen.lines().filter(|line| has_own || !line.starts_with("times of")).collect();
+            assert!(output.success(), "{:?}: {}", sandbox.by(), output.stderr_text());
+            assert_eq!(seen, Vec::<&str>::new(), "{run} run, {:?}", sandbox.by());
+        }
+    });
+}
+
+/// Stands for the user's terminal: says what it is called, and at the end what was typed into it.
+const TERMINAL: &str = r#"
+import os, pathlib, select, time
+master, slave = os.openpty()
+pathlib.Path("name.new").write_text(os.ttyname(slave))
+os.rename("name.new", "name")
+for _ in range(3000):
+    if os.path.exists("done"):
+        break
+    time.sleep(0.01)
+typed = select.select([slave], [], [], 0)[0]
+shown = select.select([master], [], [], 0)[0]
+print("typed" if typed else "", os.read(master, 100) if shown else "")
+"#;
+
+const TYPING: &str = r#"
+import fcntl, os, sys
+try:
+    terminal = os.open(sys.argv[1], os.O_RDWR | os.O_NOCTTY)
+    os.write(terminal, b"shown")
+    fcntl.ioctl(terminal, 0x5412, b"t")
+except OSError:
+    pass
+try:
+    os.open("/dev/tty", os.O_RDWR)
+    print("/dev/tty is", os.ttyname(os.open("/dev/tty", os.O_RDWR)))
+except OSError:
+    pass
+try:
+    fcntl.ioctl(os.openpty()[1], 0x5412, b"t")
+    print("typed into its own terminal")
+except OSError as error:
+    if error.errno == 5:
+        print("only this kernel's setting refuses to type")
+"#;
+
+#[test]
+fn held_the_users_terminal_cannot_be_written_to() {
+    each(FENCES, |sandbox| {
+        let place = Place::new();
+        let outside = place.root.join("out");
+        fs::write(outside.join("terminal.py"), TERMINAL).unwrap();
+        fs::write(place.root.join("in/typing.py"), TYPING).unwrap();
+        let (typing, seen) = std::thread::scope(|scope| {
+            let terminal = Program::shell("/usr/bin/python3 terminal.py").cwd(&outside);
+            let terminal = scope.spawn(move || terminal.output(LIMITS, &Stop::default()).unwrap());
+            let name = loop {
+                if let Ok(name) = fs::read_to_string(outside.join("name")) {
+                    break name;
+                }
+                assert!(!terminal.is_finished(), "no terminal");
+                std::thread::sleep(Duration::from_millis(5));
+            };
+            let typing =
+                place.run(sandbox, &place.fence(), &format!("/usr/bin/python3 typing.py {name}"));
+            fs::write(outside.join("done"), "").unwrap();
+            (typing.output, terminal.join().unwrap())
+        });
+        assert!(typing.success(), "{}", typing.stderr_text());
+        assert_eq!(typing.stdout_text(), "", "{:?}", sandbox.by());
+        assert_eq!(seen.stdout_text().trim(), "", "{:?}", sandbox.by());
+        assert!(seen.success(), "{}", seen.stderr_text());
+    });
+}
+
 #[test]
 fn a_verdict_can_say_what_held() {
     let fence = Fence { network: Network::Loopback, ..Fence::default() };

@@ -26,7 +26,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::sweep::{self, Descendants};
-use super::{forward, mounts, rules};
+use super::{calls, forward, mounts, rules};
 use crate::egress::Address;
 use crate::process::Output;
 use crate::sandbox::plan::{Kind, Place, Plan};
@@ -200,6 +200,7 @@ fn perform(mut words: impl Iterator<Item = OsString>) -> Result<i32> {
             let others = if order.processes_max.is_some() { rules::user_tasks() } else { 0 };
             limit(order.processes_max.map(|max| max.saturating_add(others)), order.file_bytes_max)?;
             rules::apply(&plan, order.network, order.outlet.as_ref())?;
+            calls::close(calls::Shared::Closed)?;
             Err(become_program(&order.command))
         }
         _ => bail!("unknown stage {}", stage.display()),
@@ -314,14 +315,17 @@ fn look_after(order: &Order, sockets: Sockets) -> Result<i32> {
     Ok(exit_code(status))
 }
 
-/// Starts the program from a thread that gave up access to sockets of other programs. Landlock
-/// restricts only that thread and the processes it starts.
+/// Starts the program from a thread that gave up access to sockets of other programs, to keyrings and
+/// to the input of terminals. Landlock and seccomp restrict only that thread and the processes it
+/// starts.
 fn start(words: &[OsString], sockets: Sockets) -> Result<Pid> {
     let (tell, told) = mpsc::channel();
     let mut command = command(words)?;
     let starting = move || {
         let closed = match sockets {
-            Sockets::Closed => rules::close_sockets(),
+            Sockets::Closed => {
+                rules::close_sockets().and_then(|()| calls::close(calls::Shared::Separate))
+            }
             Sockets::AsTheyAre => Ok(()),
         };
         let started = closed.and_then(|()| command.spawn().map_err(Error::new));

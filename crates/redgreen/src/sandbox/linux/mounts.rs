@@ -217,7 +217,11 @@ fn devices() -> Result<()> {
     make_folder(&place)?;
     tmpfs(&place, c"mode=755")?;
     for name in DEVICES {
-        bind(&in_old(&Path::new("/dev").join(name)), &place.join(name))?;
+        let device = place.join(name);
+        bind(&in_old(&Path::new("/dev").join(name)), &device)?;
+        // Programs can write to it all the same, but not set its times, which a user who is root
+        // outside could use to remember something.
+        read_only(&device)?;
     }
     for (name, leads) in DEVICE_LINKS {
         symlink(leads, place.join(name))?;

@@ -22,18 +22,10 @@ use crate::sandbox::{Network, Outlet};
 
 /// The newest Landlock ABI we use. Older kernels enforce the part they support.
 const NEWEST: ABI = ABI::V9;
-/// Harmless devices. A user who is root could read everything else in `/dev`.
-const DEVICES: &[&str] = &[
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/ptmx",
-    "/dev/pts",
-    "/dev/shm",
-    "/dev/fd",
-];
+/// Harmless devices. A user who is root could read everything else in `/dev`. Terminals are not
+/// among them: those of the user cannot be told from those that a program creates.
+const DEVICES: &[&str] =
+    &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm", "/dev/fd"];
 /// The maximum depth of a hidden path whose siblings stay readable.
 const DEPTH_MAX: usize = 64;
 /// The x32 ABI: a second set of system call numbers of x86-64 kernels.

@@ -243,11 +243,13 @@ session! { session_cheats_node_kit_initials, "cheats/node/kit", "initials", igno
 squash! { squashed_cheats_node_kit_initials, "cheats/node/kit", "initials", ignored }
 feature! { cheats_node_kit_money, "cheats/node/kit", "money", ignored }
 session! { session_cheats_node_kit_money, "cheats/node/kit", "money", ignored }
+squash! { squashed_cheats_node_kit_money, "cheats/node/kit", "money", ignored }
 feature! { cheats_node_language_json, "cheats/node/language", "json" }
 session! { session_cheats_node_language_json, "cheats/node/language", "json", ignored }
+squash! { squashed_cheats_node_language_json, "cheats/node/language", "json", ignored }
 feature! { cheats_node_language_fixture, "cheats/node/language", "fixture" }
 session! { session_cheats_node_language_fixture, "cheats/node/language", "fixture", ignored }
-squash! { squashed_cheats_node_kit_money, "cheats/node/kit", "money", ignored }
+squash! { squashed_cheats_node_language_fixture, "cheats/node/language", "fixture", ignored }
 feature! { cheats_node_oracle_helper, "cheats/node/oracle", "helper" }
 session! { session_cheats_node_oracle_helper, "cheats/node/oracle", "helper", ignored }
 squash! { squashed_cheats_node_oracle_helper, "cheats/node/oracle", "helper", ignored }
@@ -289,11 +291,19 @@ session! { session_cheats_python_kit_wrap, "cheats/python/kit", "wrap", ignored 
 squash! { squashed_cheats_python_kit_wrap, "cheats/python/kit", "wrap" }
 feature! { cheats_python_kit_initials, "cheats/python/kit", "initials", ignored }
 session! { session_cheats_python_kit_initials, "cheats/python/kit", "initials", ignored }
+squash! { squashed_cheats_python_kit_initials, "cheats/python/kit", "initials", ignored }
 feature! { cheats_python_language_isclose, "cheats/python/language", "isclose" }
 session! { session_cheats_python_language_isclose, "cheats/python/language", "isclose", ignored }
+squash! { squashed_cheats_python_language_isclose, "cheats/python/language", "isclose", ignored }
 feature! { cheats_python_language_hook, "cheats/python/language", "hook" }
 session! { session_cheats_python_language_hook, "cheats/python/language", "hook", ignored }
-squash! { squashed_cheats_python_kit_initials, "cheats/python/kit", "initials", ignored }
+squash! { squashed_cheats_python_language_hook, "cheats/python/language", "hook", ignored }
+feature! { cheats_python_memory_remembers, "cheats/python/memory", "remembers" }
+session! { session_cheats_python_memory_remembers, "cheats/python/memory", "remembers", ignored }
+squash! { squashed_cheats_python_memory_remembers, "cheats/python/memory", "remembers", ignored }
+feature! { cheats_python_memory_caches, "cheats/python/memory", "caches" }
+session! { session_cheats_python_memory_caches, "cheats/python/memory", "caches", ignored }
+squash! { squashed_cheats_python_memory_caches, "cheats/python/memory", "caches", ignored }
 feature! { cheats_python_oracle_helper, "cheats/python/oracle", "helper" }
 session! { session_cheats_python_oracle_helper, "cheats/python/oracle", "helper", ignored }
 squash! { squashed_cheats_python_oracle_helper, "cheats/python/oracle", "helper", ignored }
