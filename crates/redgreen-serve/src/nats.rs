@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -135,6 +136,15 @@ impl Nats {
         let (client, jetstream, stream) = connected?;
         let (buckets, lanes) = (Mutex::default(), Mutex::default());
         Ok(Self { runtime, client, jetstream, stream, buckets, lanes, lease: address.lease })
+    }
+
+    /// The messages of this connection in both directions, and their bytes.
+    pub fn traffic(&self) -> (u64, u64) {
+        let seen = self.client.statistics();
+        let messages =
+            seen.in_messages.load(Ordering::Relaxed) + seen.out_messages.load(Ordering::Relaxed);
+        let bytes = seen.in_bytes.load(Ordering::Relaxed) + seen.out_bytes.load(Ordering::Relaxed);
+        (messages, bytes)
     }
 
     /// Creates a value. Returns false if it exists.

@@ -45,7 +45,7 @@ pub use merge::{Merge, MergeRequest};
 pub use merge_state::MergeState;
 pub use notes::{Health, Note, Notes, RecentNote};
 pub use refs::{RefEdit, Swap};
-pub use remote::{Change, Expected, PushOutcome, Remote};
+pub use remote::{Change, Expected, PushOutcome, Remote, Unreachable};
 pub use salvage::Salvage;
 pub use scratch::NotedCommit;
 pub use snapshot::Snapshot;

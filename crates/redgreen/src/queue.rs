@@ -154,6 +154,14 @@ impl Queue {
         }
     }
 
+    /// The messages to and from the server so far, and their size. None without a server.
+    pub fn traffic(&self) -> (u64, u64) {
+        match self {
+            Queue::Folder(_) => (0, 0),
+            Queue::Nats(server) => server.traffic(),
+        }
+    }
+
     pub fn lease(&self) -> Duration {
         match self {
             Queue::Folder(folder) => folder.lease,

@@ -13,6 +13,9 @@ use crate::phase::Phase;
 
 /// A job fails after this many failures of workers.
 pub const FAILURES_MAX: u32 = 5;
+/// A job fails after this many workers could not work on it for reasons of their own, such as a full
+/// disk or no network.
+pub const TROUBLES_MAX: u32 = 12;
 /// A job fails after this many workers in a row that were lost with it, such as killed by what its
 /// tests do. An accepted phase starts the count anew.
 pub const LOST_WORKERS_MAX: u32 = 5;
@@ -60,6 +63,9 @@ pub struct Status {
     pub day: Option<Label>,
     #[serde(default)]
     pub failures: u32,
+    /// How often a worker gave it to others because of its own disk or network.
+    #[serde(default)]
+    pub troubles: u32,
     /// The workers that were lost with it since its last accepted phase.
     #[serde(default)]
     pub lost: u32,
@@ -131,8 +137,12 @@ pub enum Event {
         why: Label,
         finished: bool,
     },
-    /// The worker failed.
+    /// The run failed on this worker.
     Failed {
+        why: Label,
+    },
+    /// The worker cannot work, for a reason that has nothing to do with the job.
+    Troubled {
         why: Label,
     },
     /// The worker stops, and leaves the job to others.
@@ -244,7 +254,7 @@ impl Event {
             Event::Claimed { .. } => "claimed",
             Event::Progress { .. } => "pushed",
             Event::Stopped { .. } => "stopped",
-            Event::Failed { .. } => "failed",
+            Event::Failed { .. } | Event::Troubled { .. } => "failed",
             Event::HandedBack => "handed back",
             Event::Deferred { .. } => "deferred",
             Event::Refused { .. } => "refused",
@@ -264,6 +274,7 @@ impl Event {
             Event::Progress { .. } | Event::Deferred { .. } => None,
             Event::Stopped { why, .. } => Some(format!("stopped: {why}")),
             Event::Failed { why } => Some(format!("failed: {why}")),
+            Event::Troubled { why } => Some(format!("given to others: {why}")),
             Event::Refused { why } => Some(format!("refused: {why}")),
             Event::Approved { by } => Some(format!("approved by {by}")),
             Event::MergeBlocked { why } => Some(format!("not merged: {why}")),
@@ -299,6 +310,7 @@ impl Status {
             spent: Share::default(),
             day: None,
             failures: 0,
+            troubles: 0,
             lost: 0,
             merges: 0,
             messages: Vec::new(),
@@ -372,6 +384,16 @@ impl Status {
                 self.remark = Some(why.clone());
                 self.worker = None;
                 match (self.failures >= FAILURES_MAX, self.state) {
+                    (true, _) => JobState::Failed,
+                    (false, JobState::Merging) => JobState::Merging,
+                    (false, _) => JobState::Queued,
+                }
+            }
+            (Event::Troubled { why }, state @ (JobState::Running | JobState::Merging)) => {
+                self.troubles = self.troubles.saturating_add(1);
+                self.remark = Some(why.clone());
+                self.worker = None;
+                match (self.troubles >= TROUBLES_MAX, state) {
                     (true, _) => JobState::Failed,
                     (false, JobState::Merging) => JobState::Merging,
                     (false, _) => JobState::Queued,

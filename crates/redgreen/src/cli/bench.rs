@@ -64,6 +64,8 @@ enum Choice {
     AtOnce,
     /// The check before an edit of a coding agent, in a repository of 50,000 files
     Hook,
+    /// The queue of a fleet, in a folder and (if installed) on a nats-server
+    Fleet,
     /// Small tasks with a model of your own, from the request to a finished run; needs --server
     Models,
 }
@@ -80,6 +82,7 @@ impl Choice {
             Choice::Turns => Some(Part::Turns),
             Choice::AtOnce => Some(Part::AtOnce),
             Choice::Hook => Some(Part::Hook),
+            Choice::Fleet => Some(Part::Fleet),
             Choice::Models => None,
         }
     }

@@ -2,11 +2,12 @@
 //! share, checkouts that borrow from it, and pushes that hold only if the refs are as the worker
 //! knows them.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use redgreen_core::names::{Branch, Oid, Repository};
 
 use super::Git;
@@ -24,6 +25,19 @@ const PROTOCOLS: &str = "file:https:ssh";
 const NOTES_TRIES_MAX: u32 = 50;
 /// The notes in the other repository.
 const FETCHED_NOTES: &str = "refs/notes/redgreen-fetched/tdd-handoffs";
+
+/// How git says that the repository answers, and does not have what was asked for.
+const ANSWERED: &str = "couldn't find remote ref";
+
+/// The repository did not answer this machine. Another one may reach it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unreachable;
+
+impl fmt::Display for Unreachable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("this machine cannot reach the repository")
+    }
+}
 
 /// A repository elsewhere, and the folder that keeps its objects here.
 #[derive(Clone, Debug)]
@@ -83,7 +97,7 @@ impl Remote {
             "--",
             &self.url,
         ]);
-        call.args(refs).run(&act).map(drop)
+        call.args(refs).run(&act).map(drop).map_err(unreachable)
     }
 
     /// A checkout of a branch of the cache, which borrows its objects.
@@ -110,7 +124,7 @@ impl Remote {
     /// What a ref is at now, there.
     pub fn read(&self, name: &str) -> Result<Option<Oid>> {
         let call = self.call(&self.cache).args(["ls-remote", "--quiet", "--", &self.url, name]);
-        let answer = call.run(&format!("read {name} of {}", self.url))?;
+        let answer = call.run(&format!("read {name} of {}", self.url)).map_err(unreachable)?;
         let text = String::from_utf8_lossy(&answer);
         let found =
             text.lines().filter_map(|line| line.split_once('\t')).find(|(_, found)| *found == name);
@@ -142,7 +156,7 @@ impl Remote {
         if is_no {
             Ok(PushOutcome::Refused { words: complaint(&words) })
         } else {
-            Err(refused(&act, &output))
+            Err(unreachable(refused(&act, &output)))
         }
     }
 
@@ -165,7 +179,7 @@ impl Remote {
                     "--",
                     &self.url,
                 ]);
-                call.arg(refs).run(&act)?;
+                call.arg(refs).run(&act).map_err(unreachable)?;
                 git.merge_notes(FETCHED_NOTES)?;
             }
             let new = git.read_ref(NOTES)?;
@@ -201,6 +215,11 @@ impl Remote {
         file.lock().with_context(act)?;
         Ok(file)
     }
+}
+
+fn unreachable(error: Error) -> Error {
+    let has_answered = format!("{error:#}").contains(ANSWERED);
+    if has_answered { error } else { error.context(Unreachable) }
 }
 
 impl Git {

@@ -5,6 +5,7 @@
 mod agents;
 mod concurrent;
 mod edits;
+mod fleet;
 pub mod goals;
 mod guards;
 mod katas;
@@ -62,6 +63,8 @@ pub enum Part {
     AtOnce,
     /// The check before an edit of a coding agent.
     Hook,
+    /// The queue of a fleet.
+    Fleet,
 }
 
 impl Part {
@@ -324,6 +327,10 @@ pub fn bench(
     }
     if parts.contains(&Part::AtOnce) {
         bench.measures.extend(concurrent::measures(&folder, length.at_once(), &ours, stop, tell)?);
+    }
+    if parts.contains(&Part::Fleet) {
+        let measures = fleet::measures(&folder, length, environment, &ours, stop, tell)?;
+        bench.measures.extend(measures);
     }
     bench.goals = goals::goals(&bench);
     Ok(bench)

@@ -3,12 +3,14 @@
 //! which continues from the last pushed phase.
 
 mod attempt;
+mod checkouts;
+mod ending;
 mod merging;
 mod record;
 
+use attempt::Attempted;
 pub use attempt::{settle, today, usual_home};
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -24,7 +26,6 @@ use serde::Serialize;
 use crate::agent::choice::Choice;
 use crate::config::Environment;
 use crate::engine::now;
-use crate::private;
 use crate::process::Stop;
 use crate::queue::{Delivery, Queue, WorkerV1};
 
@@ -33,8 +34,6 @@ const TROUBLE_PAUSE_MIN: Duration = Duration::from_millis(500);
 const TROUBLE_PAUSE_MAX: Duration = Duration::from_secs(60);
 /// The free space that a job needs.
 const SPACE_BYTES: &[u8] = &[0; 1 << 20];
-/// The number of kept checkouts of replaced workers.
-const SALVAGE_MAX: usize = 20;
 
 /// The options of a worker.
 #[derive(Clone, Debug)]
@@ -83,10 +82,7 @@ pub fn work(
     stop: &Stop,
     tell: Tell<'_>,
 ) -> Result<WorkerResult> {
-    for folder in ["jobs", "cache", "salvage"] {
-        let folder = options.home.join(folder);
-        private::create_dir_all(&folder).with_context(|| format!("create {}", folder.display()))?;
-    }
+    checkouts::prepare(&options.home)?;
     let (at_work, trouble, done) = (Mutex::default(), Mutex::default(), AtomicU64::new(0));
     let worker = Worker { queue, options, environment, stop, tell, at_work, trouble, done };
     // Slots stop by themselves, and the announcements stop with the last of them.
@@ -118,18 +114,29 @@ impl Worker<'_> {
                         self.stop.sleep(pause).ok();
                     }
                 }
+                Ok(Claimed::Trouble(why)) => {
+                    self.pause(why, &mut pause);
+                    continue;
+                }
                 Err(error) => {
                     let words = format!("{error:#}");
-                    *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) =
-                        Some(Label::of(&words));
                     (self.tell)(&words);
-                    self.stop.sleep(pause).ok();
-                    pause = (2 * pause).min(TROUBLE_PAUSE_MAX);
+                    self.pause(Label::of(&words), &mut pause);
+                    if self.options.until_empty && self.is_over() {
+                        return;
+                    }
                     continue;
                 }
             }
             *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
+    }
+
+    /// Others get the jobs meanwhile.
+    fn pause(&self, why: Label, pause: &mut Duration) {
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
+        self.stop.sleep(*pause).ok();
+        *pause = (2 * *pause).min(TROUBLE_PAUSE_MAX);
     }
 
     /// Takes a job, if there is one, and runs it.
@@ -143,14 +150,16 @@ impl Worker<'_> {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .retain(|job| *job != delivery.job);
-        done?;
+        if let Attempted::Trouble(why) = done? {
+            return Ok(Claimed::Trouble(why));
+        }
         self.done.fetch_add(1, Ordering::Relaxed);
         Ok(Claimed::Job)
     }
 
-    fn deliver(&self, delivery: &Delivery) -> Result<()> {
+    fn deliver(&self, delivery: &Delivery) -> Result<Attempted> {
         match attempt::attempt(self, delivery) {
-            Ok(()) => Ok(()),
+            Ok(attempted) => Ok(attempted),
             Err(error) => {
                 // If even this fails, the lease ends by itself.
                 self.queue.later(delivery, TROUBLE_PAUSE_MIN).ok();
@@ -203,27 +212,12 @@ impl Worker<'_> {
         let name: String = self.options.name.chars().map(plain).take(40).collect();
         format!("{name}-{}", std::process::id())
     }
-
-    /// Keeps the checkout of a job that another worker has now.
-    fn salvage(&self, folder: &PathBuf) {
-        let kept = self.options.home.join("salvage");
-        let name = folder.file_name().unwrap_or_default();
-        if fs::rename(folder, kept.join(name)).is_err() {
-            return;
-        }
-        let entries = fs::read_dir(&kept).into_iter().flatten().flatten();
-        let mut all: Vec<_> = entries
-            .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
-            .collect();
-        all.sort();
-        for (_, old) in all.iter().take(all.len().saturating_sub(SALVAGE_MAX)) {
-            fs::remove_dir_all(old).ok();
-        }
-    }
 }
 
 enum Claimed {
     Job,
+    /// This worker could not work on it.
+    Trouble(Label),
     Nothing,
 }
 

@@ -45,6 +45,10 @@ impl Server {
         Ok(Self { name, lease, nats })
     }
 
+    pub(super) fn traffic(&self) -> (u64, u64) {
+        self.nats.traffic()
+    }
+
     pub(super) fn create(&self, kind: Kind, key: &str, bytes: Vec<u8>) -> Result<bool> {
         self.told("write a record", self.nats.create(kind.name(), key, bytes))
     }

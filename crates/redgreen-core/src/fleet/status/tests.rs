@@ -45,6 +45,7 @@ fn event(word: &str) -> Event {
         "finish" => Event::Stopped { why: label("done"), finished: true },
         "undecided" => Event::Stopped { why: label("undecided"), finished: false },
         "fail" => Event::Failed { why: label("no git") },
+        "trouble" => Event::Troubled { why: label("no space") },
         "back" => Event::HandedBack,
         "defer" => Event::Deferred { why: label("not yet") },
         "refuse" => Event::Refused { why: label("no trust") },
@@ -104,6 +105,7 @@ fn a_worker_that_comes_back_late_changes_nothing() {
         "late push",
         "late finish",
         "late fail",
+        "late trouble",
         "late merge",
         "late abort",
         "late back",
@@ -127,6 +129,18 @@ fn a_job_whose_workers_fail_is_given_up() {
     check("claim, fail, claim, fail, claim, fail, claim, fail, claim, fail", "failed");
     check("claim, back, claim, back, claim, back, claim, back, claim, back, claim, back", "queued");
     check("claim, finish, approve, claim, fail", "merging");
+}
+
+#[test]
+fn troubles_of_workers_are_not_failures_of_the_job() {
+    let max = usize::try_from(TROUBLES_MAX).unwrap();
+    let troubled = |count: usize| vec!["claim, trouble"; count].join(", ");
+    check(&troubled(max - 1), "queued");
+    check(&troubled(max), "failed");
+    check("claim, finish, approve, claim, trouble", "merging");
+    let status = play(MergeWhen::Approved, &troubled(3)).unwrap();
+    assert_eq!((status.failures, status.lost, status.worker), (0, 0, None));
+    assert_eq!(status.log.last().unwrap().event, Label::of("given to others: no space"));
 }
 
 #[test]

@@ -102,6 +102,20 @@ const GOALS: &[(&str, Figure, f64)] = &[
     ("a proof of a range, cargo, 1 s, cold", Figure::RatioTo(BARE), 4.0),
     ("a proof of a range, cargo, 30 s", Figure::RatioTo(BARE), 1.5),
     ("a proof of a range, cargo, 30 s, cold", Figure::RatioTo(BARE), 2.5),
+    ("queue overhead of a job, a folder", Figure::Median, 50.0),
+    // 0.9 of the ideal throughput.
+    ("8 workers on agents that wait, a folder", Figure::RatioTo("the ideal"), 1.0 / 0.9),
+    ("an idle worker, a folder", Figure::Peak, 30.0),
+    // 500 in a second.
+    ("submit one of 10000 jobs, a folder", Figure::Median, 2.0),
+    ("the list of 10000 queued jobs, a folder", Figure::Median, 200.0),
+    ("queue overhead of a job, NATS", Figure::Median, 50.0),
+    // 0.9 of the ideal throughput.
+    ("8 workers on agents that wait, NATS", Figure::RatioTo("the ideal"), 1.0 / 0.9),
+    ("an idle worker, NATS", Figure::Peak, 30.0),
+    // 500 in a second.
+    ("submit one of 10000 jobs, NATS", Figure::Median, 2.0),
+    ("the list of 10000 queued jobs, NATS", Figure::Median, 200.0),
 ];
 /// What a verdict is compared with.
 pub(super) const BARE: &str = "one bare run";

@@ -1,6 +1,6 @@
 //! One delivery of a job: whether it may start, the claim, the run with its pushes, and the result.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -19,30 +19,27 @@ use redgreen_core::report::Exit;
 use redgreen_core::state::State;
 use redgreen_core::steer::Message;
 
+use super::ending::{failure_of, no_fault_of_the_job, pause, stopped, words_of};
 use super::record::{PushResult, Record, ref_of};
-use super::{LeaseClock, Worker, merging};
+use super::{LeaseClock, Worker, checkouts, merging};
 use crate::config;
 use crate::engine::{Project, now};
 use crate::failure::Code;
 use crate::git::Remote;
 use crate::journal::{self, RunFolder, mailbox};
 use crate::ops;
+use crate::private;
 use crate::process::{Answer, Attention, Limits, Output, ProcessEvent, Program, Stop};
 use crate::queue::{Delivery, Queue};
-use crate::{private, view};
 
 /// How soon a job that cannot start yet comes back.
 const NOT_YET: Duration = Duration::from_secs(2);
 const NO_BUDGET: Duration = Duration::from_secs(20);
-/// How soon a failed job is retried.
-const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// An upper limit. The limits of a run are much smaller.
 const RUN_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 const OUTPUT_BYTES_MAX: usize = 256 << 10;
 /// How often a claim is repeated because an earlier worker pushed meanwhile.
 const CLAIM_TRIES_MAX: u32 = 10;
-/// The length limit of a program's message about a failure.
-const WORDS_CHARS_MAX: usize = 200;
 
 /// A job that this worker has claimed.
 pub(super) struct Claim<'a> {
@@ -52,6 +49,8 @@ pub(super) struct Claim<'a> {
     pub(super) remote: Remote,
     /// For this attempt only.
     pub(super) folder: PathBuf,
+    /// Held while the folder is in use.
+    _lock: File,
     /// Ends the programs of this attempt.
     pub(super) stop: Stop,
     /// Another worker has the job, or the lease is over.
@@ -68,53 +67,80 @@ pub(super) enum End {
     Fenced,
 }
 
-pub(super) fn attempt(worker: &Worker<'_>, delivery: &Delivery) -> Result<()> {
+/// The result of a delivery for the worker.
+pub(super) enum Attempted {
+    Done,
+    /// Its disk or its network failed, and others get the job.
+    Trouble(Label),
+}
+
+pub(super) fn attempt(worker: &Worker<'_>, delivery: &Delivery) -> Result<Attempted> {
+    match claim(worker, delivery)? {
+        Some(claim) => claim.perform(delivery),
+        None => Ok(Attempted::Done),
+    }
+}
+
+/// Claims the job. `None` if there is nothing to do now, and the message is handled.
+fn claim<'a>(worker: &'a Worker<'a>, delivery: &Delivery) -> Result<Option<Claim<'a>>> {
     let queue = worker.queue;
+    let handled = || queue.done(delivery).map(|()| None);
     let Some((job, status)) = queue.job(&delivery.job)?.zip(queue.status(&delivery.job)?) else {
-        return queue.done(delivery);
+        return handled();
     };
     match (&status.state, delivery.is_merge()) {
         (JobState::Queued | JobState::Running, false) | (JobState::Merging, true) => {}
         (JobState::Merging, false) => {
             // Its worker died between the end of the run and the merge message.
             queue.send_merge(&status)?;
-            return queue.done(delivery);
+            return handled();
         }
         // A message of a job that is already further.
-        _ => return queue.done(delivery),
+        _ => return handled(),
     }
     let day = match may_start(worker, delivery, &job, &status)? {
         Start::Yes { day } => day,
-        Start::No => return Ok(()),
+        Start::No => return Ok(None),
     };
     let (name, message) = (worker.options.name.clone(), delivery.number);
     let claimed = Event::Claimed { worker: name, message, day: day.clone() };
     let status = match queue.append(&delivery.job, EventSource::Anyone, &claimed, now())? {
         Ok(status) => status,
-        Err(Rejected::Duplicate) => return queue.done(delivery),
+        Err(Rejected::Duplicate) => return handled(),
         Err(Rejected::Unfit { .. }) => {
             // It was cancelled after the reservation, which its status does not know.
             let status = queue.status(&delivery.job)?.unwrap_or(status);
             settle(queue, &Status { day: status.day.clone().or(day), ..status })?;
-            return queue.done(delivery);
+            return handled();
         }
-        Err(Rejected::Fenced { .. } | Rejected::TooManyMessages) => return Ok(()),
+        Err(Rejected::Fenced { .. } | Rejected::TooManyMessages) => return Ok(None),
     };
     if status.state.is_over() {
         let why = status.remark.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         (worker.tell)(&format!("job {} {}{why}", status.id.head(), status.state.name()));
         settle(queue, &status)?;
-        return queue.done(delivery);
+        return handled();
     }
     (worker.tell)(&format!("job {} claimed: {}", status.id.head(), status.headline));
     let stop = worker.stop.part();
     let cache = worker.options.home.join("cache").join(queue_name(&status));
     let remote = Remote { url: job.repository.clone(), cache, stop: stop.clone() };
     let folder = worker.options.home.join("jobs").join(format!("{}-{}", status.id, status.epoch));
+    let lock = checkouts::lock(&folder)?;
     let (lost, stop_asked, pulse) =
         (AtomicBool::new(false), AtomicBool::new(false), LeaseClock::new());
-    let claim = Claim { worker, job, status, remote, folder, stop, lost, stop_asked, pulse };
-    claim.perform(delivery)
+    Ok(Some(Claim {
+        worker,
+        job,
+        status,
+        remote,
+        folder,
+        _lock: lock,
+        stop,
+        lost,
+        stop_asked,
+        pulse,
+    }))
 }
 
 /// The cache folder of a repository.
@@ -197,7 +223,7 @@ pub fn today() -> String {
 }
 
 impl Claim<'_> {
-    fn perform(&self, delivery: &Delivery) -> Result<()> {
+    fn perform(&self, delivery: &Delivery) -> Result<Attempted> {
         let over = Stop::default();
         let end = thread::scope(|scope| {
             let heart = scope.spawn(|| self.heart(delivery, &over));
@@ -211,15 +237,19 @@ impl Claim<'_> {
             _ if lost => End::Fenced,
             Ok(end) => end,
             Err(_) if self.worker.stop.requested() => End::Event(Event::HandedBack),
-            Err(error) => End::Event(Event::Failed { why: Label::of(&format!("{error:#}")) }),
+            Err(error) => End::Event(failure_of(&error)),
         };
         match end {
-            End::Event(event) => self.finish(delivery, &event),
-            End::Fenced => {
-                self.fenced();
-                Ok(())
+            End::Event(event) => {
+                let event = no_fault_of_the_job(event);
+                self.finish(delivery, &event)?;
+                if let Event::Troubled { why } = event {
+                    return Ok(Attempted::Trouble(why));
+                }
             }
+            End::Fenced => self.fenced(),
         }
+        Ok(Attempted::Done)
     }
 
     /// Reports the result, then acknowledges the message. An older claim is ignored, and must not
@@ -236,18 +266,18 @@ impl Claim<'_> {
         };
         let remark = status.remark.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         (self.worker.tell)(&format!("job {} {}{remark}", id.head(), status.state.name()));
-        fs::remove_dir_all(&self.folder).ok();
+        checkouts::remove(&self.folder);
         settle(queue, &status)?;
         match status.state {
-            JobState::Queued => queue.later(
-                delivery,
-                if *event == Event::HandedBack { Duration::ZERO } else { AFTER_FAILURE },
-            ),
+            JobState::Queued if *event == Event::HandedBack => {
+                queue.later(delivery, Duration::ZERO)
+            }
+            JobState::Queued => queue.later(delivery, pause(&status)),
             JobState::Merging if !delivery.is_merge() => {
                 queue.send_merge(&status)?;
                 queue.done(delivery)
             }
-            JobState::Merging => queue.later(delivery, AFTER_FAILURE),
+            JobState::Merging => queue.later(delivery, pause(&status)),
             JobState::Running
             | JobState::Waiting
             | JobState::Merged { .. }
@@ -262,7 +292,7 @@ impl Claim<'_> {
         (self.worker.tell)(&format!(
             "job {id} went to another worker; the work done here is kept in salvage"
         ));
-        self.worker.salvage(&self.folder);
+        checkouts::salvage(&self.worker.options.home, &self.folder);
     }
 
     pub(super) fn epoch(&self) -> EventSource {
@@ -624,19 +654,6 @@ impl Claim<'_> {
     }
 }
 
-fn stopped(outcome: &Outcome, finished: bool) -> Event {
-    Event::Stopped { why: words_for(outcome), finished }
-}
-
-/// The outcome as text, without colour marks, which only mean something on this machine's screen.
-pub(super) fn words_for(outcome: &Outcome) -> Label {
-    let is_mark = |letter: &char| ('\u{fdd0}'..='\u{fdef}').contains(letter);
-    let words = view::outcome(outcome);
-    Label::of(
-        &words.chars().filter(|letter| !is_mark(letter)).take(WORDS_CHARS_MAX).collect::<String>(),
-    )
-}
-
 /// The journal line of an accepted phase with its note.
 fn accepted(text: &[u8]) -> Option<u64> {
     #[derive(serde::Deserialize)]
@@ -646,33 +663,6 @@ fn accepted(text: &[u8]) -> Option<u64> {
     }
     let noted: JournalLine = serde_json::from_slice(text).ok()?;
     (noted.event == "noted").then_some(noted.seq)
-}
-
-/// The error message of a program. With `--json` it is one object.
-pub(super) fn words_of(output: &Output) -> Label {
-    #[derive(serde::Deserialize)]
-    struct ErrorOutput {
-        error: ErrorBody,
-    }
-    #[derive(serde::Deserialize)]
-    struct ErrorBody {
-        message: String,
-        evidence: Vec<String>,
-    }
-    let text = output.stdout_text() + &output.stderr_text();
-    let told = text.lines().rev().find_map(|line| serde_json::from_str::<ErrorOutput>(line).ok());
-    let told = told.map(|ErrorOutput { error }| {
-        let evidence = error.evidence.first().map(|line| format!(" ({line})")).unwrap_or_default();
-        error.message + &evidence
-    });
-    let last =
-        || text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no word").to_owned();
-    let words = told.unwrap_or_else(last);
-    Label::of(&format!(
-        "{}: {}",
-        output.exit,
-        words.chars().take(WORDS_CHARS_MAX).collect::<String>()
-    ))
 }
 
 pub(super) fn state_of(folder: &RunFolder) -> Result<Option<State>> {

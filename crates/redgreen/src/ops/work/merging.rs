@@ -9,7 +9,8 @@ use redgreen_core::fleet::status::Event;
 use redgreen_core::names::Label;
 use redgreen_core::state::{Ending, Situation, State};
 
-use super::attempt::{Claim, End, state_of, words_for, words_of};
+use super::attempt::{Claim, End, state_of};
+use super::ending::{words_for, words_of};
 use super::record::PushResult;
 use crate::git::Git;
 use crate::process::Limits;

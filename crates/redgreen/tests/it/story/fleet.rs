@@ -4,6 +4,7 @@
 mod chaos;
 mod decisions;
 mod ground;
+mod network;
 
 use std::time::Duration;
 
@@ -73,8 +74,13 @@ fn when_a_worker_is_killed_another_continues_from_the_last_accepted_phase() {
         );
         fleet.redgreen("queue --all").exits(0).says("waiting");
         fleet.redgreen(&format!("approve {job}")).exits(0);
-        fleet.work("two").exits(0);
+        // The killed one comes back, and keeps what it left behind.
+        fleet.work("one").exits(0);
         fleet.merged(&[job]);
+        let count = |name: &str| {
+            std::fs::read_dir(fleet.story.place("work-one").join(name)).unwrap().count()
+        };
+        assert_eq!((count("jobs"), count("salvage")), (0, 1));
     });
 }
 

@@ -3,10 +3,11 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::network::{self, Network};
 use crate::skip::skipped;
 use crate::story::{ProgramOutput, Story};
 
@@ -39,6 +40,8 @@ printf 'def answer(number):\n    return number * 2\n' > "answer_$j.py"
 /// Short, so that stories are; a busy machine still keeps it.
 pub(super) const LEASE_SECONDS: u64 = 6;
 const PATIENCE: Duration = Duration::from_secs(240);
+/// Where the server of a namespace tells what it holds.
+const MONITOR: &str = "8222";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -49,6 +52,8 @@ pub(super) enum Kind {
 pub(super) struct Fleet {
     pub(super) story: Story,
     pub(super) server: Option<Server>,
+    /// The machines, if they are not all this one.
+    pub(super) network: Option<Network>,
 }
 
 /// A NATS server of the story's own.
@@ -56,6 +61,7 @@ pub(super) struct Server {
     child: Child,
     port: u16,
     store: PathBuf,
+    namespace: Option<String>,
 }
 
 impl Drop for Server {
@@ -67,9 +73,22 @@ impl Drop for Server {
 
 impl Fleet {
     pub(super) fn new(kind: Kind) -> Self {
+        Self::with(kind, None)
+    }
+
+    /// Workers on machines of their own. `None` where that is not possible, which is reported.
+    pub(super) fn on_machines(workers: usize) -> Option<Self> {
+        if Server::program().is_none() {
+            return Self::on_nats();
+        }
+        Network::new(workers).map(|network| Self::with(Kind::Nats, Some(network)))
+    }
+
+    fn with(kind: Kind, network: Option<Network>) -> Self {
         let story = Story::new();
         let origin = story.place("origin.git");
         story.git(&format!("init -q --bare -b main {}", origin.display()));
+        story.git(&format!("--git-dir {} config core.logAllRefUpdates always", origin.display()));
         story.git(&format!("remote add origin {}", origin.display()));
         story.git("push -q origin main");
         let home = story.place("home");
@@ -86,13 +105,14 @@ impl Fleet {
         let (queue, server) = match kind {
             Kind::Folder => (place("queue"), None),
             Kind::Nats => {
-                let server = Server::start(&story);
-                (format!("nats://127.0.0.1:{}", server.port), Some(server))
+                let server = Server::start(&story, network.as_ref().map(Network::hub));
+                let host = if network.is_some() { network::SERVER } else { "127.0.0.1" };
+                (format!("nats://{host}:{}", server.port), Some(server))
             }
         };
         let story =
             story.env("REDGREEN_QUEUE", &queue).env("REDGREEN_LEASE", &LEASE_SECONDS.to_string());
-        Self { story, server }
+        Self { story, server, network }
     }
 
     /// `None` where there is no server on this machine, which is said.
@@ -105,7 +125,8 @@ impl Fleet {
     }
 
     pub(super) fn redgreen(&self, line: &str) -> ProgramOutput {
-        self.story.redgreen(line)
+        let hub = self.network.as_ref().map(Network::hub);
+        ProgramOutput::of(line, &placed(self.story.prepare(line), hub).output().unwrap())
     }
 
     #[track_caller]
@@ -137,13 +158,35 @@ impl Fleet {
         self.spawn(&self.worker(name).replace("--until-empty ", ""))
     }
 
+    /// A worker on its own machine.
+    pub(super) fn start_on(&self, machine: usize) -> Child {
+        let network = self.network.as_ref().unwrap();
+        let line = self.worker(&format!("w{machine}"));
+        let command = network::within(&network.worker(machine), &self.story.prepare(&line));
+        self.spawn_command(command)
+    }
+
+    /// The same, with a small disk for what it does.
+    pub(super) fn start_on_small_disk(&self, machine: usize, kibibytes: usize) -> Child {
+        let network = self.network.as_ref().unwrap();
+        let line = self.worker(&format!("w{machine}"));
+        let home = self.story.place(&format!("work-w{machine}"));
+        let command = self.story.prepare(&line);
+        let namespace = network.worker(machine);
+        self.spawn_command(network::on_small_disk(&namespace, &home, kibibytes, &command))
+    }
+
     pub(super) fn spawn(&self, line: &str) -> Child {
+        self.spawn_command(self.story.prepare(line))
+    }
+
+    fn spawn_command(&self, mut command: Command) -> Child {
         let log = fs::OpenOptions::new()
             .create(true)
             .append(true)
             .open(self.story.place("workers.log"))
             .unwrap();
-        self.story.prepare(line).stdout(Stdio::null()).stderr(log).spawn().unwrap()
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
     }
 
     pub(super) fn log(&self) -> String {
@@ -228,19 +271,48 @@ impl Server {
         told.into_iter().chain([own]).chain(there).find(|program| program.is_file())
     }
 
-    fn start(story: &Story) -> Self {
+    fn start(story: &Story, namespace: Option<String>) -> Self {
         // Free a moment ago; the server says if it is not any more.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let store = story.place("nats");
-        Self { child: Self::spawn(story, port, &store), port, store }
+        let child = Self::spawn(story, port, &store, namespace.clone());
+        Self { child, port, store, namespace }
     }
 
-    fn spawn(story: &Story, port: u16, store: &std::path::Path) -> Child {
+    fn spawn(
+        story: &Story,
+        port: u16,
+        store: &std::path::Path,
+        namespace: Option<String>,
+    ) -> Child {
+        let ports = store.with_extension("ports");
+        fs::remove_dir_all(&ports).ok();
+        fs::create_dir(&ports).unwrap();
         let mut command = story.command(Self::program().unwrap().to_str().unwrap());
-        command.args(["-js", "-a", "0.0.0.0", "-p", &port.to_string(), "-sd"]).arg(store);
+        command.args(["-js", "-a", "0.0.0.0", "-p", &port.to_string(), "-sd"]);
+        command.arg(store).arg("--ports_file_dir").arg(&ports);
+        // The port is only free where nobody else is.
+        command.args(namespace.iter().flat_map(|_| ["-m", MONITOR]));
+        let mut command = placed(command, namespace);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        until("the server answers", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+        until("the server answers", || fs::read_dir(&ports).unwrap().count() > 0);
         child
+    }
+
+    /// How many messages the server still has for workers.
+    pub(super) fn messages(&self, story: &Story) -> u64 {
+        let url = format!("http://127.0.0.1:{MONITOR}/jsz?streams=true");
+        let code = format!(
+            "import json, urllib.request as r\nfor a in json.load(r.urlopen('{url}'))\
+             ['account_details']:\n for s in a['stream_detail']:\n  \
+             if s['name'] == 'redgreen': print(s['state']['messages'])"
+        );
+        let mut command = story.command("python3");
+        command.args(["-c", &code]);
+        let output = placed(command, self.namespace.clone()).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        text.trim().parse().unwrap_or_else(|_| panic!("{text}{words}"))
     }
 
     /// Kills the server, and starts it again on the same files.
@@ -248,7 +320,14 @@ impl Server {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         thread::sleep(away);
-        self.child = Self::spawn(story, self.port, &self.store);
+        self.child = Self::spawn(story, self.port, &self.store, self.namespace.clone());
+    }
+}
+
+fn placed(command: Command, namespace: Option<String>) -> Command {
+    match namespace {
+        Some(namespace) => network::within(&namespace, &command),
+        None => command,
     }
 }
 
