@@ -7,11 +7,11 @@ use anyhow::{Error, Result};
 use redgreen_core::report::Exit;
 
 use super::plan::plan;
-use super::{Fence, Grip, Held, Means, Network, Sandbox, seatbelt};
+use super::{Enforcement, Fence, Mechanism, Network, Sandbox, Strength, seatbelt};
 use crate::egress::Listen;
 use crate::process::{Output, Program};
 
-pub(super) const ALL: [Means; 2] = [Means::Seatbelt, Means::Nothing];
+pub(super) const ALL: [Mechanism; 2] = [Mechanism::Seatbelt, Mechanism::Nothing];
 
 /// How processes are found at the end.
 pub(super) const SEARCH: &str = "processes that leave their process group survive";
@@ -25,7 +25,7 @@ const BLOCK_BYTES: u64 = 512;
 
 pub(super) fn wrap(sandbox: &Sandbox, program: &Program, fence: &Fence) -> Result<Program> {
     let mut line: Vec<OsString> = Vec::new();
-    if let (Means::Seatbelt, Some(tool)) = (sandbox.by, &sandbox.tool) {
+    if let (Mechanism::Seatbelt, Some(tool)) = (sandbox.by, &sandbox.tool) {
         let profile = seatbelt::profile(&plan(fence)?, fence.network, fence.outlet.as_ref())?;
         line.extend([tool.into(), "-p".into(), profile.into()]);
     }
@@ -39,33 +39,39 @@ pub(super) fn wrap(sandbox: &Sandbox, program: &Program, fence: &Fence) -> Resul
     Ok(program.through(line))
 }
 
-pub(super) fn outlet(by: Means) -> Option<Listen> {
+pub(super) fn outlet(by: Mechanism) -> Option<Listen> {
     match by {
-        Means::Seatbelt => Some(Listen::Port),
-        Means::Bubblewrap | Means::Namespaces | Means::Landlock | Means::Nothing => None,
+        Mechanism::Seatbelt => Some(Listen::Port),
+        Mechanism::Bubblewrap
+        | Mechanism::Namespaces
+        | Mechanism::Landlock
+        | Mechanism::Nothing => None,
     }
 }
 
-pub(super) fn held(by: Means, fence: &Fence) -> Held {
+pub(super) fn held(by: Mechanism, fence: &Fence) -> Enforcement {
     match by {
-        Means::Seatbelt => Held {
+        Mechanism::Seatbelt => Enforcement {
             by,
-            files: Grip::Loose("/tmp is shared, and hidden file names can be probed"),
+            files: Strength::Loose("/tmp is shared, and hidden file names can be probed"),
             network: match (fence.network, &fence.outlet) {
-                (Network::None | Network::Full, _) | (Network::Loopback, Some(_)) => Grip::Firm,
+                (Network::None | Network::Full, _) | (Network::Loopback, Some(_)) => Strength::Firm,
                 (Network::Loopback, None) => {
-                    Grip::Loose("other programs on the loopback of this machine are reachable")
+                    Strength::Loose("other programs on the loopback of this machine are reachable")
                 }
             },
             sockets: match fence.network {
-                Network::None | Network::Loopback => Grip::Loose("system services are reachable"),
-                Network::Full => Grip::Not("all of the user's sockets are reachable"),
+                Network::None | Network::Loopback => {
+                    Strength::Loose("system services are reachable")
+                }
+                Network::Full => Strength::Not("all of the user's sockets are reachable"),
             },
-            processes: Grip::Loose(SEARCH),
+            processes: Strength::Loose(SEARCH),
         },
-        Means::Bubblewrap | Means::Namespaces | Means::Landlock | Means::Nothing => {
-            super::no_fence(fence)
-        }
+        Mechanism::Bubblewrap
+        | Mechanism::Namespaces
+        | Mechanism::Landlock
+        | Mechanism::Nothing => super::no_fence(fence),
     }
 }
 
