@@ -72,6 +72,18 @@ pub fn open_named(path: &Path) -> Result<File> {
     Ok(file)
 }
 
+/// The text of a file named on a command line. An error if it is larger than `bytes_max`.
+pub fn read_named(path: &Path, bytes_max: u64) -> Result<String> {
+    let mut text = String::new();
+    open_named(path)?.take(bytes_max.saturating_add(1)).read_to_string(&mut text)?;
+    if text.len() as u64 <= bytes_max {
+        Ok(text)
+    } else {
+        let words = format!("it is larger than {} MiB", bytes_max >> 20);
+        Err(Error::new(ErrorKind::FileTooLarge, words))
+    }
+}
+
 /// Writes a new file below `folder` and replaces anything with this name.
 pub fn write(folder: &Path, inside: impl AsRef<Path>, bytes: &[u8]) -> Result<PathBuf> {
     create(folder, inside.as_ref(), NEW_FILE)?.write_all(bytes)?;

@@ -1,7 +1,6 @@
 //! `redgreen bench`.
 
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -10,6 +9,7 @@ use redgreen_core::text::shell_word;
 
 use super::CommandContext;
 use crate::failure::{Code, Failure};
+use crate::foreign;
 use crate::ops::bench::goals::{StoredFigures, Unit, losses, mebibytes};
 use crate::ops::bench::{self, Bench, Length, Part, models};
 
@@ -173,6 +173,9 @@ fn models_table(played: &models::Models) -> String {
     text
 }
 
+/// Figures are a few kilobytes.
+const FIGURES_BYTES_MAX: u64 = 1 << 20;
+
 /// Reads the earlier figures first, because a bench takes minutes.
 fn landed(path: &Path) -> Result<StoredFigures> {
     let unusable = |error: String| {
@@ -180,7 +183,8 @@ fn landed(path: &Path) -> Result<StoredFigures> {
             .evidence(error)
             .next(format!("redgreen bench --json > {}", shell_word(&path.to_string_lossy())))
     };
-    let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+    let text = foreign::read_named(path, FIGURES_BYTES_MAX)
+        .map_err(|error| unusable(error.to_string()))?;
     Ok(serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?)
 }
 

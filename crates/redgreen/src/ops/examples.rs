@@ -1,6 +1,5 @@
 //! Files that extend the brief: withheld examples, and tasks.
 
-use std::io::Read;
 use std::path::Path;
 
 use anyhow::Result;
@@ -29,16 +28,7 @@ fn text(path: &Path, what: &str) -> Result<String> {
             .evidence(why)
             .next(format!("use an existing file: --{what} FILE"))
     };
-    let mut text = String::new();
-    let read = foreign::open_named(path)
-        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text));
-    match read {
-        Err(error) => Err(cannot(error.to_string()).into()),
-        Ok(_) if text.len() as u64 > FILE_BYTES_MAX => {
-            Err(cannot(format!("it is larger than {} MiB", FILE_BYTES_MAX >> 20)).into())
-        }
-        Ok(_) => Ok(text),
-    }
+    foreign::read_named(path, FILE_BYTES_MAX).map_err(|error| cannot(error.to_string()).into())
 }
 
 fn faulty(path: &Path, what: &str, problems: Vec<String>) -> anyhow::Error {

@@ -1,9 +1,8 @@
 //! `redgreen submit`: puts a brief into a queue. Problems are reported before it is queued.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use redgreen_core::fleet::status::Status;
 use redgreen_core::fleet::{self, Job, Limits, MergeWhen, Priority, Syntax};
 use redgreen_core::names::{
@@ -15,6 +14,7 @@ use serde::Serialize;
 use super::brief::{BriefSource, understand};
 use crate::engine::{Project, now};
 use crate::failure::Failure;
+use crate::foreign;
 use crate::queue::{Queue, Submission};
 
 /// The maximum number of requests in one file.
@@ -69,17 +69,7 @@ pub fn submit_lines(
     file: &Path,
 ) -> Result<Vec<QueuedJob>> {
     let path = request.here.join(file);
-    let size = fs::metadata(&path).with_context(|| format!("read {}", path.display()))?.len();
-    let text = match size <= FILE_BYTES_MAX {
-        true => fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))?,
-        false => {
-            return Err(Failure::usage(format!(
-                "{} has {size} bytes, which is too large",
-                path.display()
-            ))
-            .into());
-        }
-    };
+    let text = named_text(&path)?;
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if lines.is_empty() || lines.len() > LINES_MAX {
         let what = format!(
@@ -168,6 +158,15 @@ fn job(queue: &Queue, project: Option<&Project>, request: &Request) -> Result<Jo
         .into())
 }
 
+fn named_text(path: &Path) -> Result<String> {
+    foreign::read_named(path, FILE_BYTES_MAX).map_err(|error| {
+        Failure::usage(format!("cannot read {}", path.display()))
+            .evidence(error.to_string())
+            .next("redgreen submit --help")
+            .into()
+    })
+}
+
 /// The brief as it is sent. Files are read and checked here, and a worker reads the same text.
 fn wish(project: Option<&Project>, request: &Request) -> Result<fleet::BriefSource> {
     if let Some(project) = project {
@@ -182,8 +181,7 @@ fn wish(project: Option<&Project>, request: &Request) -> Result<fleet::BriefSour
             .next("run it in a clone of the repository")
             .into());
         }
-        let path = request.here.join(path);
-        fs::read_to_string(&path).with_context(|| format!("read {}", path.display()))
+        named_text(&request.here.join(path))
     };
     Ok(match &request.wish {
         BriefSource::Request(text) => fleet::BriefSource::Request { text: text.clone() },

@@ -4,7 +4,6 @@ mod commits;
 mod range;
 mod weakened;
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -98,10 +97,7 @@ pub fn merge(files: &[PathBuf]) -> Result<Proof> {
                 .evidence(why)
                 .next("redgreen verify <range> --shard K/N --json > part-K.json")
         };
-        let mut text = String::new();
-        let file = foreign::open_named(path).map_err(|error| unusable(format!("{error:#}")))?;
-        file.take(PART_BYTES_MAX)
-            .read_to_string(&mut text)
+        let text = foreign::read_named(path, PART_BYTES_MAX)
             .map_err(|error| unusable(error.to_string()))?;
         let part: Proof =
             serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
