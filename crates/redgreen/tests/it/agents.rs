@@ -1,5 +1,5 @@
 //! Real coding agents, each through a whole cycle. `scripts/test --agents` installs them. They run
-//! in a private network with a scripted model on loopback. Agents that are not installed are
+//! in a private network with a scripted model on loopback. An agent that is not installed is
 //! skipped by name.
 
 mod compete;
@@ -24,10 +24,10 @@ const OPENCODE: &str = "{\"model\": \"mock/mock-model\", \"provider\": {\"mock\"
                         \"options\": {\"baseURL\": \"http://127.0.0.1:4010/v1\", \"apiKey\": \"x\"}, \
                         \"models\": {\"mock-model\": {}}}}}";
 
-/// One that waits for somebody who is not there is told of soon, and not asked again.
+/// An agent that waits for input fails soon and is not retried.
 const SETTINGS: &str = "max-retries = 0\n[timeout]\nturn = 240\n";
 
-/// Where the programs are; absent when nobody installed them.
+/// The folder with the agents' programs, or `None` if they were never installed.
 fn programs() -> Option<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "tests are told where the tools are")]
     std::env::var_os("REDGREEN_TEST_AGENTS").map(PathBuf::from)
@@ -38,13 +38,13 @@ fn all() -> bool {
     std::env::var_os("REDGREEN_TEST_AGENTS_ALL").is_some()
 }
 
-/// A cycle with this agent, from the plan to the refactoring.
+/// Runs one cycle with this agent, from the plan to the refactoring.
 #[track_caller]
 fn develops(agent: &str, program: &str) {
     develops_by(agent, program, &[]);
 }
 
-/// A project in which the program can be started, pointed at the model; absent where it is not
+/// A project where the program can be started and is pointed at the model, or `None` if it is not
 /// installed.
 fn with_agents(agent: &str, program: &str) -> Option<Story> {
     let Some(folder) = programs() else {
@@ -90,8 +90,8 @@ fn with_agents(agent: &str, program: &str) -> Option<Story> {
     Some(story)
 }
 
-/// The same with words before the command, after which it finds another fence; where redgreen
-/// worked, if it did.
+/// Runs the cycle with a command prefix that changes which sandbox redgreen finds. Returns the
+/// story, or `None` if the agent is not installed.
 #[track_caller]
 fn develops_by(agent: &str, program: &str, before: &[OsString]) -> Option<Story> {
     let story = with_agents(agent, program)?;
@@ -116,13 +116,13 @@ fn develops_by(agent: &str, program: &str, before: &[OsString]) -> Option<Story>
     assert_eq!(story.belongings(), belongings);
     let note = story.git(&format!("notes --ref=tdd-handoffs show {}", story.branch()));
     assert!(note.contains("\"agents\""), "which version worked: {note}");
-    // Each phase was right at once, and what it cost is known; Qwen Code does not tell.
+    // Each phase passed at the first attempt, and the cost is known. Qwen Code does not report it.
     let is_told = said.stdout.contains("tokens") || agent == "qwen";
     assert!(!said.stderr.contains("refused") && is_told, "{}\n{}", said.stderr, said.stdout);
     Some(story)
 }
 
-/// A cycle behind a fence of these very means.
+/// Runs one cycle in a sandbox made with exactly this mechanism.
 #[track_caller]
 fn fenced(agent: &str, program: &str, means: Mechanism) {
     match alone(means) {
@@ -135,7 +135,7 @@ fn fenced(agent: &str, program: &str, means: Mechanism) {
     }
 }
 
-/// One that takes many seconds to start is tried when somebody asks for all of them.
+/// An agent that takes many seconds to start runs only when all agents are requested.
 #[track_caller]
 fn slowly(agent: &str, program: &str) {
     if all() {

@@ -175,7 +175,7 @@ fn the_tables_of_models_are_the_programs() {
     );
 }
 
-/// The lines that a reader may type: those of a shell block that start with `redgreen`.
+/// The commands a reader may type: lines of shell blocks that start with `redgreen`.
 fn commands(text: &str) -> Vec<String> {
     let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
     let lines =
@@ -183,7 +183,7 @@ fn commands(text: &str) -> Vec<String> {
     lines.filter(|line| line.starts_with("redgreen ")).map(str::to_owned).collect()
 }
 
-/// Finds commands and options in the pages that the program no longer has.
+/// Finds commands and options in the pages that no longer exist.
 #[test]
 fn every_command_of_the_book_is_one_of_the_program() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -203,8 +203,7 @@ fn every_command_of_the_book_is_one_of_the_program() {
                 .filter(|word| word.starts_with("--"));
             let options: Vec<&str> =
                 options.map(|word| word.split('=').next().unwrap_or(word)).collect();
-            // Options of the program itself may come before the command, and some commands have
-            // commands of their own.
+            // Global options may come before the command, and some commands have subcommands.
             let mut verbs = words
                 .iter()
                 .skip_while(|word| word.starts_with('-'))

@@ -1,14 +1,15 @@
-//! Small features developed test-first in growing repositories: honest steps, all of which the
-//! judge has to accept, and cheating ones, each of which it has to stop.
+//! Small features developed test-first in growing repositories. The judge must accept every honest
+//! step and stop every cheating one.
 //!
 //! `corpus/honest/<language>/<project>.steps` and `corpus/cheats/…` hold them. A line that begins
-//! with `%%` says what to do with the lines below it: `feature NAME: BRIEF`, a phase (or `commit`,
-//! which nobody judges), and in it `write`, `append`, `edit … %% to …`, `delete` and `move`. What
-//! comes before the first feature is there from the start. A phase with a verdict and a code
-//! (`green refused green.not_discriminating`) has to get these, and is undone after it; `stopped`
-//! is any verdict that does not accept, and a code stands for those that begin with it. `unseen`
-//! after the code: `verify` does not find it in a squashed commit, which shows no trace of tests that
-//! the step took away, renamed to what nobody runs, or wrote for code that is right already.
+//! with `%%` is a command for the lines below it: `feature NAME: BRIEF`, a phase (or `commit`,
+//! which is not judged), and within a phase `write`, `append`, `edit … %% to …`, `delete` and
+//! `move`. Edits before the first feature set up the repository. A phase with a verdict and a code
+//! (`green refused green.not_discriminating`) must get exactly these, and is undone afterwards.
+//! `stopped` matches any verdict except acceptance, and a code matches every code that begins with
+//! it. `unseen` after the code means that `verify` misses the cheat in a squashed commit: the
+//! commit shows no trace of tests that the step deleted, renamed so that they no longer run, or
+//! wrote for code that was already correct.
 //!
 //! Each feature is a test of its own, in `corpus/features.rs`. The first two of a project run every
 //! time; the others are ignored unless they are asked for (`scripts/test --all`).
@@ -23,7 +24,7 @@ use crate::runner::{is_installed, node_modules};
 use crate::skip::skipped;
 use crate::story::{ProgramOutput, Story};
 
-/// So many features of each project run without `--include-ignored`.
+/// This many features of each project run without `--include-ignored`.
 const FEATURES_USUAL: usize = 2;
 const FEATURES: &str = "features.rs";
 
@@ -81,7 +82,7 @@ mod features;
 mod sessions;
 mod squashed;
 
-/// The list is made from the files; this writes it again when REDGREEN_TEST_WRITE is set.
+/// The list is generated from the files. Set REDGREEN_TEST_WRITE to write it again.
 #[test]
 fn every_feature_is_a_test() {
     let path = folder().join(FEATURES);
@@ -151,7 +152,7 @@ fn sorted(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Judges every step of one feature, on top of the features before it.
+/// Judges every step of one feature, with the earlier features as its base.
 fn is_judged_right(file: &str, feature: &str) {
     if is_there(file) {
         let project = read(&folder().join(format!("{file}.steps")));
@@ -198,7 +199,7 @@ struct Feature {
 
 struct Step {
     phase: String,
-    /// A verdict and a code; nothing where the step is to be accepted.
+    /// A verdict and a code, or `None` if the step should be accepted.
     stopped: Option<(String, String)>,
     is_unseen: bool,
     edits: Vec<Edit>,
@@ -208,7 +209,7 @@ struct Edit {
     verb: String,
     path: String,
     text: String,
-    /// What an edit puts in place of the text.
+    /// The text that replaces `text` in an `edit`.
     new: Option<String>,
 }
 
@@ -274,7 +275,7 @@ impl Project {
     }
 }
 
-/// A repository with what was accepted of the features before this one, committed.
+/// A repository whose base commit contains the accepted steps of all earlier features.
 fn stage(file: &str, project: &Project, wanted: &str) -> Story {
     let story = Story::bare_folder();
     story.git("init -q -b main");
@@ -291,7 +292,7 @@ fn stage(file: &str, project: &Project, wanted: &str) -> Story {
     story
 }
 
-/// Commits and judges each step of a feature; tells what was judged wrongly.
+/// Commits and judges each step of a feature. Returns the wrong verdicts.
 fn play(story: &Story, feature: &Feature) -> Vec<String> {
     let mut base = story.git("rev-parse HEAD");
     let mut wrong = Vec::new();
@@ -310,7 +311,7 @@ fn play(story: &Story, feature: &Feature) -> Vec<String> {
     wrong
 }
 
-/// What is wrong about the verdict on one step.
+/// Describes what is wrong with the verdict on one step.
 fn judge(story: &Story, feature: &Feature, step: &Step, base: &str, head: &str) -> Option<String> {
     let started = Instant::now();
     let arguments =
@@ -368,7 +369,7 @@ fn apply(root: &Path, edits: &[Edit]) {
     }
 }
 
-/// The lines without the blank ones around them.
+/// The lines without leading and trailing blank ones.
 fn whole(text: &str) -> String {
     let lines = text.trim_matches('\n');
     if lines.is_empty() { String::new() } else { format!("{lines}\n") }

@@ -1,5 +1,5 @@
-//! The network and the sockets of a sandbox, with every mechanism of this machine: allowed names
-//! work, everything else does not. The tests use only loopback.
+//! The network and the sockets of a sandbox, with every mechanism of this machine: allowed hosts
+//! are reachable, everything else is not. The tests use only loopback.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -24,7 +24,7 @@ const LIMITS: Limits = Limits { wall: Duration::from_secs(60), output_bytes_max:
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 const FENCES: &[Mechanism] = &[Mechanism::Bubblewrap, Mechanism::Namespaces, Mechanism::Landlock];
 const PYTHON: &str = "/usr/bin/python3";
-/// Asks a proxy for a tunnel to `host:port` and says what came through it.
+/// Asks a proxy for a tunnel to `host:port` and prints the response.
 const ASK: &str = r#"
 import socket, sys
 s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 10)
@@ -38,7 +38,7 @@ while True:
 print(got.decode())
 "#;
 
-/// A server that says one thing to everybody, for as long as the tests run.
+/// Starts a server that answers every request with `words`, until the tests end.
 fn server(words: &'static str) -> u16 {
     serve(TcpListener::bind("127.0.0.1:0").unwrap(), words)
 }
@@ -50,7 +50,7 @@ fn serve(listener: TcpListener, words: &'static str) -> u16 {
             let Ok(mut client) = client else { continue };
             let mut asked = [0; 1024];
             client.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-            // A tunnel has nothing to ask, and what is asked does not matter.
+            // The client of a tunnel may send nothing, and the request does not matter.
             let _heard = client.read(&mut asked).unwrap_or(0);
             let length = words.len();
             write!(
@@ -63,7 +63,7 @@ fn serve(listener: TcpListener, words: &'static str) -> u16 {
     port
 }
 
-/// A sandbox with a proxy as its way out.
+/// A sandbox whose only way out is a proxy.
 struct Place<'a> {
     sandbox: &'a Sandbox,
     folder: tempfile::TempDir,
@@ -123,7 +123,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Seen by nobody else's fence: `/var/tmp` is another one inside.
+/// A folder that other sandboxes cannot see: each has a `/var/tmp` of its own.
 fn folder() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("egress-").tempdir_in("/var/tmp").unwrap()
 }
@@ -153,7 +153,7 @@ fn held_an_allowed_host_is_reached_and_another_refused_and_both_are_logged() {
         );
         let got = place.ask("metadata.invalid:443");
         assert!(got.starts_with("HTTP/1.1 403"), "{by:?}: {got}");
-        // Names of one machine are not one: only what is configured counts.
+        // Another name of the same address is not allowed: only the configured name counts.
         let got = place.ask(&format!("127.0.0.1:{good}"));
         assert!(got.starts_with("HTTP/1.1 403"), "{by:?}: {got}");
         let refused: Vec<String> =
@@ -186,7 +186,7 @@ fn held_a_name_that_leads_to_a_private_address_is_refused_unless_its_port_is_con
     }
     each(FENCES, |sandbox| {
         let by = sandbox.by();
-        // It is allowed by name on the usual ports, and leads to this machine.
+        // The name is allowed on the default ports, but resolves to this machine.
         let place = Place::new(sandbox, &["localhost".to_owned()]);
         let got = place.ask("localhost:443");
         assert!(
@@ -212,14 +212,14 @@ fn held_plain_requests_and_services_of_this_machine_are_reached_too() {
             place.port()
         );
         assert_eq!(place.python(&proxied, &url).1.trim(), "the model", "{by:?}");
-        // Without a proxy: a program that does not know it still finds the service where it is
-        // configured.
+        // A program that does not use the proxy still reaches the service at its configured
+        // address.
         assert_eq!(place.python(open, &url).1.trim(), "the model", "{by:?}");
     });
 }
 
-/// Each way is tried without a sandbox first, where it leads to a server: none is closed by a
-/// mistake in it.
+/// Each way is first tried without a sandbox, where it must reach a server. This shows that no way
+/// fails because of a mistake in the test.
 #[test]
 fn held_nothing_is_reached_around_the_proxy() {
     const TRIES: &str = r#"
@@ -338,8 +338,8 @@ print("paired", b.recv(1).decode())
     });
 }
 
-/// Where the network is open by choice, abstract sockets are still closed, as far as the kernel
-/// can.
+/// If the user opens the network, abstract sockets are still closed, as far as the kernel supports
+/// it.
 #[test]
 fn held_abstract_sockets_are_closed_in_an_open_network() {
     const TRY: &str =
@@ -378,7 +378,7 @@ fn held_tests_reach_no_abstract_socket_either() {
 
 #[test]
 fn held_more_processes_than_allowed_are_ended() {
-    // A branch of processes, not a bomb: it ends by itself where nothing holds it.
+    // Not a fork bomb: without a limit, it ends by itself.
     const BRANCHES: &str =
         "i=0; while [ $i -lt 400 ]; do sleep 5 & i=$((i+1)); done; wait; echo all";
     each(&Mechanism::ALL, |sandbox| {
@@ -399,7 +399,7 @@ fn held_more_processes_than_allowed_are_ended() {
     });
 }
 
-/// The user's own proxy is asked, with its login, for what ours allows.
+/// Our proxy connects through the user's own proxy, with its credentials.
 #[test]
 fn a_proxy_of_the_users_is_on_the_way() {
     if !has_python() {
@@ -430,7 +430,7 @@ fn a_proxy_of_the_users_is_on_the_way() {
     assert!(asked.contains("Proxy-Authorization: Basic dXNlcjpwYXNz\r\n"), "{asked}");
 }
 
-/// Whoever sends no end of headers, or nothing at all, keeps nobody else from the proxy.
+/// Clients that send endless headers, or nothing at all, do not block the proxy for others.
 #[test]
 fn a_client_that_floods_is_turned_away() {
     if !has_python() {
@@ -454,14 +454,14 @@ except OSError:
     let place = Place::new(&sandbox, &[format!("localhost:{port}")]);
     let started = Instant::now();
     let (_, said) = place.python(FLOOD, &place.port().to_string());
-    // It may be cut off before it hears why.
+    // The connection may be cut before the client reads the answer.
     assert!(["['400']", "[]"].contains(&said.trim()), "{said}");
     assert!(place.ask(&format!("localhost:{port}")).contains("the model"));
     drop(place);
     assert!(started.elapsed() < Duration::from_secs(40), "{:?}", started.elapsed());
 }
 
-/// An agent that tries what it must not, and what it may.
+/// An agent that tries forbidden and allowed connections.
 const PROBE: &str = r#"
 import os, socket, sys, urllib.request
 said = open(os.path.join(os.environ["HOME"], ".probe", "said"), "a")
@@ -502,7 +502,7 @@ fn probing(settings: &str, url: &str, words: &str) -> Story {
     story.env("PROBE_BASE_URL", url)
 }
 
-/// What the agent said, and everything in the run's folder about its network.
+/// The agent's output, and all network logs of the run.
 fn told(story: &Story) -> (String, String) {
     let said = fs::read_to_string(story.place("home/.probe/said")).unwrap();
     let runs =
@@ -540,7 +540,7 @@ fn an_agents_program_reaches_its_model_and_what_is_allowed_and_the_user_learns_o
     assert!(shown.stdout.contains("package registries"), "{}", shown.stdout);
 }
 
-/// A registry of the user's is reached, unless the network is for the model alone.
+/// The user's registry is reachable, except with `network = "model"`.
 #[test]
 fn registries_are_out_of_reach_where_the_network_is_for_the_model_alone() {
     for (setting, reached) in [("", "reached"), ("network = \"model\"", "missed")] {

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// For one input, in a debug build on a busy machine. Those that were too slow once took minutes.
+/// For one input, in a debug build on a busy machine. Inputs that were once too slow took minutes.
 const INPUT_TIME_MAX: Duration = Duration::from_secs(20);
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
@@ -28,7 +28,7 @@ fn every_seed_is_read_without_a_panic_and_in_time() {
         for path in entries(&seeds().join(name)) {
             let bytes = fs::read(&path).unwrap();
             let started = Instant::now();
-            // Whole, and cut off in the middle as a program that was killed leaves it.
+            // Once complete, and once cut off in the middle, as a killed program leaves it.
             input(&bytes);
             input(bytes.get(..bytes.len() / 2).unwrap());
             assert!(

@@ -1,4 +1,4 @@
-//! The kata of the demo does what its notes claim: every turn is played in order, and cargo's tests
+//! The demo's kata does what its notes claim: every turn is played in order, and cargo's tests
 //! confirm the results.
 
 use std::fs;
@@ -43,7 +43,7 @@ fn every_turn_of_the_kata_does_what_it_claims() -> Result<()> {
     kata.plays(Role::Test, 1, "")?;
     kata.tests("fail: larger_numbers_add_numerals_up_the_largest_first")?;
     kata.plays(Role::Implementing, 2, "All tests pass now.")?;
-    kata.tests("pass")?; // The cheat works, were it not for the judge.
+    kata.tests("pass")?; // The cheat passes the tests; only the judge stops it.
     kata.plays(Role::Diagnosis, 1, "changed instead of the code")?;
     kata.plays(Role::Implementing, 3, "")?;
     kata.tests("pass")?;
@@ -52,7 +52,7 @@ fn every_turn_of_the_kata_does_what_it_claims() -> Result<()> {
 
     kata.plays(Role::TestList, 2, "four and nine")?;
     kata.plays(Role::Test, 2, "")?;
-    kata.tests("pass")?; // Which is why it is refused.
+    kata.tests("pass")?; // RED refuses a test that already passes.
     kata.plays(Role::Test, 3, "")?;
     kata.tests("fail: four_and_nine_are_written_by_subtraction")?;
     kata.plays(Role::Implementing, 4, "")?;
@@ -64,7 +64,7 @@ fn every_turn_of_the_kata_does_what_it_claims() -> Result<()> {
     kata.plays(Role::TestList, 3, r#"{"currentTest":null}"#)
 }
 
-/// The demo's crate in a folder of its own, and the agent that develops it.
+/// The demo's crate in a temporary folder, and the agent that develops it.
 struct Kata {
     folder: tempfile::TempDir,
     agent: Agent,

@@ -1,4 +1,4 @@
-//! Real coding agents make attempts side by side: one cheats, one overfits, one is right.
+//! Real coding agents compete with attempts in parallel: one cheats, one overfits, one is right.
 
 use std::process::Stdio;
 

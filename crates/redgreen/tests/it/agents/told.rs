@@ -11,14 +11,14 @@ use crate::story::steer::{events, run_folder, until};
 
 const WORDS: &str = "call the numbers a and b";
 
-/// When an agent gets what is said during its turn.
+/// When an agent gets a message sent during its turn.
 #[derive(Clone, Copy, PartialEq)]
 enum Told {
     AtOnce,
     NextTurn,
 }
 
-/// The user says something in the middle of GREEN.
+/// Sends a message in the middle of GREEN.
 #[track_caller]
 fn told(agent: &str, program: &str, when: Told) {
     let Some(story) = with_agents(agent, program) else { return };
@@ -68,7 +68,7 @@ fn codex_over_acp_gets_messages_during_its_turn() {
     told("codex-acp", "codex-acp", Told::AtOnce);
 }
 
-/// `codex exec` reads its prompt and nothing else.
+/// `codex exec` reads its prompt and no further input.
 #[test]
 fn codex_gets_messages_at_its_next_turn() {
     told("codex", "codex", Told::NextTurn);

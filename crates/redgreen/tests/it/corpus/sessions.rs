@@ -1,17 +1,17 @@
-//! The same steps in a session: they are made in the working tree, without naming their phase. A
-//! session gives the verdict of `redgreen judge`, or finds that a step belongs to another phase.
+//! The same steps in a session: they are made in the working tree, and their phase is not named. A
+//! session gives the verdict of `redgreen judge`, or decides that a step belongs to another phase.
 
 use serde_json::Value;
 
 use super::{Feature, Step, all_right, apply, folder, is_there, read, stage};
 use crate::story::{ProgramOutput, Story};
 
-/// Every cheat is played, and the first honest feature of each project.
+/// Every cheat runs, and the first honest feature of each project.
 pub(super) fn is_played(file: &str, number: usize) -> bool {
     file.starts_with("cheats/") || number == 0
 }
 
-/// Played without `--include-ignored`: these projects, the first feature of each.
+/// The first feature of these projects runs without `--include-ignored`.
 const USUAL: [&str; 3] = ["cheats/python/kit", "cheats/node/kit", "honest/python/plain"];
 
 pub(super) fn is_usual(file: &str, number: usize) -> bool {
@@ -32,7 +32,7 @@ fn play(story: &Story, feature: &Feature) -> Vec<String> {
     for step in &feature.steps {
         apply(&story.root, &step.edits);
         if step.phase == "commit" {
-            // Nobody judges it: the session goes on from there as a new one.
+            // This step is not judged, so a new session starts after it.
             story.redgreen("session end --unproven").exits(0);
             story.commit("not judged");
             begin(story, feature);
@@ -46,7 +46,7 @@ fn play(story: &Story, feature: &Feature) -> Vec<String> {
             story.git("checkout -q -f .");
             story.git("clean -fdq");
         } else {
-            // As the user would, by hand: a session does not depend on commits.
+            // Users may commit by hand: a session does not depend on commits.
             story.commit(&step.phase);
         }
     }
@@ -62,7 +62,7 @@ fn begin(story: &Story, feature: &Feature) {
     .exits(0);
 }
 
-/// What is wrong about the verdict on one step.
+/// Describes what is wrong with the verdict on one step.
 fn mistake(step: &Step, said: &ProgramOutput) -> Option<String> {
     let json: Value = serde_json::from_str(&said.stdout).unwrap_or_default();
     let text = |key: &str| json[key].as_str().unwrap_or_default().to_lowercase();
@@ -74,7 +74,7 @@ fn mistake(step: &Step, said: &ProgramOutput) -> Option<String> {
             let has_code = json["reasons"].to_string().contains(&format!("\"code\":\"{code}"));
             is_stopped && (wanted == "stopped" || *wanted == verdict) && has_code
         }
-        // Judged as what it is: no RED that nobody saw fail, no GREEN that nobody asked for.
+        // The session chose another phase. It must not accept the cheat as RED or GREEN.
         Some(_) => {
             verdict != "accepted"
                 || (phase == "refactor" && json["session"]["stage"]["name"] == "open")

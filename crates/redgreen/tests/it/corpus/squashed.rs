@@ -1,14 +1,16 @@
-//! The same steps squashed into one commit, for `redgreen verify`. It sees only the result: honest
-//! features are proven, and cheats are not.
+//! The same steps squashed into one commit, for `redgreen verify`, which sees only the result: it
+//! proves honest features, and does not prove cheats.
 
 use super::{Feature, Step, all_right, apply, folder, is_there, read, stage};
 use crate::story::{ProgramOutput, Story};
 
-/// These run every time: feature numbers of projects. The others run with `--include-ignored`.
+/// The features that run every time, by project and number. The others run with
+/// `--include-ignored`.
 const USUAL: [(&str, usize); 3] =
     [("cheats/python/kit", 1), ("cheats/node/kit", 1), ("honest/python/plain", 0)];
 
-/// Projects whose first feature is proven. In others the base has no tests, or tests are skipped.
+/// Projects whose first feature is provable. In the others the base has no tests, or tests are
+/// skipped.
 const HONEST: [&str; 7] = [
     "honest/python/corners",
     "honest/python/fixtures",
@@ -19,7 +21,7 @@ const HONEST: [&str; 7] = [
     "honest/python/state",
 ];
 
-/// Every cheat is played, and the first feature of these projects.
+/// Every cheat runs, and the first feature of these projects.
 pub(super) fn is_played(file: &str, number: usize) -> bool {
     file.starts_with("cheats/") || number == 0 && HONEST.contains(&file)
 }
@@ -41,8 +43,8 @@ pub(super) fn is_judged_right(file: &str, feature: &str) {
     }
 }
 
-/// Squashes each cheat with the accepted steps before it. A cheating REFACTOR is a range of its own:
-/// beside the feature, nothing shows what was kept before.
+/// Squashes each cheat with the accepted steps before it. A cheating REFACTOR gets a commit range
+/// of its own, because a range that also contains the feature does not show the earlier behavior.
 fn cheats(story: &Story, feature: &Feature) -> Vec<String> {
     let mut wrong = Vec::new();
     let (mut base, mut accepted) = (story.git("rev-parse HEAD"), Vec::<&Step>::new());
@@ -68,7 +70,7 @@ fn cheats(story: &Story, feature: &Feature) -> Vec<String> {
     wrong
 }
 
-/// An honest feature, from its base to its end.
+/// Squashes an honest feature into one commit and verifies it.
 fn whole(story: &Story, feature: &Feature) -> Option<String> {
     let base = story.git("rev-parse main");
     let accepted: Vec<&Step> = feature.steps.iter().filter(|step| step.stopped.is_none()).collect();

@@ -1,4 +1,4 @@
-//! A merge is complete, or leaves no trace.
+//! A merge is complete or leaves no trace.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// `main` with a second commit of its own, and `source` with another beside it.
+    /// `main` with a second commit, and `source` with another commit on the same parent.
     fn new() -> Self {
         let repo = Repo::new();
         repo.git("checkout -q -b source");
@@ -52,7 +52,7 @@ impl Bench {
         self.git.settle_merge(&branch("main"), &self.source, &self.repo.place("scratch")).unwrap()
     }
 
-    /// The merge is blocked by `culprit`, says `words`, and left no trace.
+    /// The merge is blocked by `culprit` with `words` in its output, and left no trace.
     fn check_blocked(&self, culprit: &str, words: &str) {
         let before = self.repo.everything();
         match self.merge() {
@@ -222,7 +222,7 @@ fn a_branch_that_is_not_there_is_an_error() {
     assert_eq!(error.to_string(), "there is no branch nope");
 }
 
-/// A merge that was killed is taken back, and the user's work is as before.
+/// A killed merge is rolled back, and the user's work is unchanged.
 fn check_killed(script: &str) {
     let bench = Bench::new();
     bench.repo.file("a.txt", "dirty\n").file("untracked.txt", "mine\n");
@@ -256,7 +256,7 @@ fn a_merge_that_cannot_write_a_file_leaves_everything_as_it_was() {
         .commit("more");
     bench.repo.git("checkout -q main");
     let bench = Bench { source: oid(&bench.repo.git("rev-parse source")), ..bench };
-    // One file of the user's is by chance what the merge would write.
+    // One of the user's files happens to equal what the merge would write.
     bench.repo.file("b.txt", "dirty\n").file("same.txt", "same\n");
     bench.repo.git("config filter.no.smudge false");
     bench.repo.git("config filter.no.required true");
@@ -303,8 +303,8 @@ fn a_checkout_that_a_crash_left_is_cleared_away() {
     bench.check_merged(merged, "release", None);
 }
 
-/// A checkout with the files at the top only; the merge changes, adds and deletes some below, and
-/// two at the top.
+/// A sparse checkout that contains only the top-level files. The merge changes, adds and deletes
+/// files below, and changes two at the top.
 fn sparse() -> Bench {
     sparse_with(&[("a.txt", "two\n"), ("new.txt", "new\n")])
 }
@@ -351,7 +351,7 @@ fn check_sparse(bench: &Bench) {
 fn a_sparse_checkout_stays_sparse_when_a_merge_is_killed_among_its_files() {
     let bench = sparse();
     let before = bench.repo.everything();
-    // What git has written when it dies before the index: the files at the top.
+    // The files at the top: git has written these if it dies before it writes the index.
     bench.repo.file("a.txt", "two\n").file("new.txt", "new\n");
     assert_eq!(bench.settle(), MergeState::TakenBack);
     assert_eq!(bench.repo.everything(), before);

@@ -1,4 +1,4 @@
-//! Notes: none is lost, and a broken ref differs from an absent one.
+//! Notes: none is lost, and a broken ref is told apart from a missing one.
 
 use std::fs;
 use std::thread;
@@ -132,7 +132,7 @@ fn recent_notes_come_newest_first() {
     assert_eq!(git.notes().recent(9, &["refs/heads/absent"]).unwrap(), []);
 }
 
-/// A ref to nothing is seen, named, and can be deleted.
+/// A dangling ref is detected, reported by name, and can be deleted.
 fn check_dangling(repo: &Repo) {
     let git = repo.open();
     assert_eq!(git.notes().health().unwrap(), Health::Dangling);
@@ -158,7 +158,7 @@ fn a_dangling_ref_differs_from_an_absent_one() {
     repo.open().notes().delete_ref().unwrap();
     fs::write(repo.root.join(".git/packed-refs"), format!("{missing} {NOTES}\n")).unwrap();
     check_dangling(&repo);
-    // A ref to an object that is there, but has no notes in it.
+    // A ref to an existing object that contains no notes.
     let blob = repo.git("hash-object -w a.txt");
     fs::write(&loose, format!("{blob}\n")).unwrap();
     check_dangling(&repo);

@@ -8,7 +8,7 @@ use redgreen_core::names::RunId;
 
 use super::repo::{Repo, oid, run, told};
 
-/// The user is told `words` and to type a command with `next` in it.
+/// The error contains `words` and suggests a command that contains `next`.
 fn check<T>(result: anyhow::Result<T>, words: &str, next: &str) {
     let (what, command) = told(result);
     assert!(what.contains(words), "{what}");
@@ -148,7 +148,7 @@ fn reading_leaves_the_index_byte_for_byte() {
     let repo = Repo::new();
     repo.file("a.txt", "changed\n").file("new.txt", "").file("staged.txt", "");
     repo.git("add staged.txt");
-    // A file that only looks changed tempts git to refresh the index.
+    // A file with a new timestamp but the same content tempts git to refresh the index.
     fs::write(repo.root.join("src/lib.txt"), "lib\n").unwrap();
     let index = || fs::read(repo.root.join(".git/index")).unwrap();
     let before = index();

@@ -16,7 +16,7 @@ pub(crate) struct Repo {
 }
 
 impl Repo {
-    /// With one commit on `main`: `a.txt` holds `one`, `src/lib.txt` holds `lib`.
+    /// One commit on `main`: `a.txt` contains `one`, `src/lib.txt` contains `lib`.
     pub(crate) fn new() -> Self {
         let repo = Self::empty();
         repo.file("a.txt", "one\n").file("src/lib.txt", "lib\n").commit("first");
@@ -25,7 +25,7 @@ impl Repo {
 
     pub(crate) fn empty() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // Not every temporary folder is where it seems to be, and git tells real paths.
+        // The temporary folder may be behind a symbolic link, and git prints real paths.
         let root = folder.path().canonicalize().unwrap().join("re po");
         fs::create_dir(&root).unwrap();
         let repo = Self { folder, root };
@@ -53,7 +53,7 @@ impl Repo {
         self.git("rev-parse HEAD")
     }
 
-    /// Words are split at blanks.
+    /// Arguments are split at spaces.
     pub(crate) fn git(&self, line: &str) -> String {
         run(&self.root, &line.split(' ').collect::<Vec<_>>())
     }
@@ -80,7 +80,7 @@ impl Repo {
         worktree
     }
 
-    /// Everything that a user could notice: the files, the index, the refs, the configuration.
+    /// Everything a user could notice: the files, the index, the refs, the configuration.
     pub(crate) fn everything(&self) -> BTreeMap<String, Vec<u8>> {
         let mut all = files(&self.root);
         let mut add = |name: &str, text: String| all.insert(name.to_owned(), text.into_bytes());
@@ -94,7 +94,7 @@ impl Repo {
     }
 }
 
-/// All files under a folder but `.git`, with links as where they lead.
+/// All files under a folder except `.git`. A link is represented by its target.
 pub(crate) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -150,7 +150,7 @@ pub(crate) fn try_run(folder: &Path, args: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(text).trim().to_owned())
 }
 
-/// What a user is told: the sentence and the next command.
+/// The parts of an error message: the sentence and the next command.
 pub(crate) fn told<T>(result: anyhow::Result<T>) -> (String, String) {
     let error = result.err().unwrap();
     let failure: &Failure =

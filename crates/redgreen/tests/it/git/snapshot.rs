@@ -1,4 +1,4 @@
-//! Snapshots contain what is on disk, and a restore gives exactly the requested files.
+//! Snapshots contain what is on disk, and a restore produces exactly the requested files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,8 +40,8 @@ impl Bench {
         taken.tree
     }
 
-    /// The snapshot after a script ran in the worktree holds exactly these files, and restoring
-    /// undoes the script.
+    /// After the script ran in the worktree, the snapshot contains exactly these files, and a
+    /// restore undoes the script.
     fn check(&self, script: &str, expected: &[(&str, &str)]) {
         shell(&self.worktree.path, script);
         let tree = self.snapshot();
@@ -162,7 +162,7 @@ fn litter_does_not_count_and_stays() {
         &[A, LIB],
     );
     assert!(bench.path("target/x").exists() && bench.path("src/__pycache__/x").exists());
-    // In the base it counts, whatever the patterns say.
+    // A file in the base counts, even if ignore patterns match it.
     write(&bench.repo.root.join("target/kept"), "kept\n");
     bench.repo.git("add -f target/kept");
     bench.repo.commit("kept");
@@ -194,7 +194,7 @@ fn a_nested_repository_is_reported_and_removed() {
     let taken = bench.git.snapshot(&bench.worktree, &bench.base).unwrap();
     assert_eq!((taken.tree, taken.nested), (bench.base.clone(), vec![PathBuf::from("nested")]));
     bench.restore_and_compare();
-    // Inside a tracked folder its files are seen like any other.
+    // Inside a tracked folder, the files of a nested repository count like any others.
     bench.check(
         "git -C src init -q; echo new >src/new.txt; rm -rf src/.git",
         &[A, LIB, ("src/new.txt", "new\n")],
@@ -240,7 +240,7 @@ fn a_damaged_private_index_costs_nothing_but_time() {
     bench.snapshot();
     fs::write(bench.worktree.private.join("index"), "junk").unwrap();
     bench.check("echo two >a.txt", &[TWO, LIB]);
-    // Its end, by which it is known, is as it was.
+    // Only the checksum at the end of the index, which identifies it, is intact.
     let index = bench.worktree.private.join("index");
     let mut bytes = fs::read(&index).unwrap();
     bytes[..12].fill(0);
@@ -261,12 +261,12 @@ fn what_is_known_of_one_tree_is_not_taken_for_another() {
     let bench = Bench::new();
     shell(&bench.worktree.path, "echo two >a.txt");
     let two = bench.snapshot();
-    // From the tree that was taken last nothing has changed; from the first one a file has, and is
-    // seen again.
+    // Nothing has changed since the last tree. A file has changed since the first one, and is
+    // detected again.
     assert_eq!(bench.git.snapshot(&bench.worktree, &two).unwrap().tree, two);
     assert_eq!(bench.snapshot(), two);
-    // A file that only the last tree has, and that is ignored by now, counts from there and not
-    // from the first.
+    // A file that only the last tree has, and that is ignored now, counts relative to the last tree
+    // but not to the first.
     shell(&bench.worktree.path, "echo n >note.tmp");
     let noted = bench.snapshot();
     shell(&bench.worktree.path, "echo '*.tmp' >.gitignore");
@@ -358,7 +358,7 @@ fn a_phase_costs_little() {
         eprintln!("{what}: {:?}", started.elapsed() / ROUNDS);
     };
     let snapshot = || bench.git.snapshot(&bench.worktree, &base).unwrap().tree;
-    // Git takes files as old as its index for changed; a moment later it knows better.
+    // Git rereads files that are as old as its index, so wait until they are older.
     std::thread::sleep(std::time::Duration::from_millis(1100));
     snapshot();
     time("snapshot of 2000 files, one changed", &mut |round| {

@@ -25,7 +25,7 @@ fn a_worktree_is_on_no_branch_and_runs_no_hook() {
     assert_eq!(rows, [(&repo.root, Some("main"), false), (&worktree.path, None, false)]);
 }
 
-/// After the script the worktree can be removed, twice, and made again.
+/// After the script, the worktree can be removed twice and created again.
 fn check_removal(script: &str) {
     let repo = Repo::new();
     let before = repo.everything();
@@ -80,7 +80,7 @@ fn a_worktree_that_cannot_be_made_leaves_nothing() {
         "{error}"
     );
     assert!(!worktree.path.exists());
-    // A filter that fails half-way stands for a full disk.
+    // A filter that fails half-way simulates a full disk.
     repo.git("config filter.no.smudge false");
     repo.git("config filter.no.required true");
     write(&repo.root.join(".git/info/attributes"), "src/* filter=no\n");
@@ -94,7 +94,7 @@ fn a_worktree_that_cannot_be_made_leaves_nothing() {
 fn a_git_folder_that_cannot_be_written_says_so() {
     let repo = Repo::new();
     let refs = repo.root.join(".git/worktrees");
-    // A file where a folder has to be: like a read-only folder, but also for the superuser.
+    // A file in place of a folder acts like a read-only folder, but works for root, too.
     fs::write(&refs, "").unwrap();
     let worktree = Worktree { path: repo.place("w"), private: repo.place("p"), litter: Vec::new() };
     let error = format!(
@@ -125,7 +125,7 @@ fn submodules_are_filled_offline_and_the_configuration_stays() {
         ],
     );
     repo.commit("submodule");
-    // The place it came from is gone, as good as a network that is down.
+    // The submodule's source is gone, as if the network were down.
     let gone = library.place("gone");
     fs::rename(&library.root, &gone).unwrap();
     let before = repo.everything();
@@ -144,7 +144,7 @@ fn submodules_are_filled_offline_and_the_configuration_stays() {
         found.iter().map(|one| (one.name.as_str(), one.path.as_str())).collect::<Vec<_>>(),
         [("the lib", "libs/one")]
     );
-    // Without the local copy there is a notice, not an error.
+    // Without the local copy, the user gets a notice, not an error.
     let store = found[0].store.clone().unwrap();
     fs::remove_dir_all(store.join("objects")).unwrap();
     let notices = git.worktree_add(&worktree, &oid(&repo.git("rev-parse main"))).unwrap();

@@ -8,13 +8,12 @@ use serde_json::json;
 
 use super::{Clone, LOOKING, RUNNING, hostile};
 
-/// A run that takes the files out into a worktree, and puts them back.
+/// A run that checks the files out into a worktree, and puts them back.
 const WORKING: &[&str] = &["run --script @stray.toml --max-retries 0 x"];
 
 const YAML: &[&str] = &["brief spec.yaml", "run --script @quick.toml --spec spec.yaml"];
 
-/// A submodule that the user has, so that redgreen fills it; then what `.gitmodules` says of it
-/// changes.
+/// The user has initialized this submodule, so redgreen fills it. Then `.gitmodules` changes.
 fn submodule(clone: &Clone, text: &str) {
     clone.git(&["clone", "-q", "--bare", ".", ".git/modules/x"]);
     let id = clone.git(&["rev-parse", "main"]);
@@ -25,7 +24,7 @@ fn submodule(clone: &Clone, text: &str) {
     clone.git(&["commit", "-q", "--no-verify", "-m", "theirs"]);
 }
 
-/// Verbs that write files whose names a person, or a CI job that somebody copied, is likely to use.
+/// Verbs that write files under names that a person or a copied CI job is likely to use.
 const WRITING_FILES: &[&str] = &[
     "report k3x9 --html report.html",
     "report k3x9 --html out/report.html",
@@ -65,7 +64,7 @@ hostile! {
     a_submodule_that_updates_by_a_command with [WORKING] => |clone| {
         submodule(clone, &format!("[submodule \"x\"]\n\tpath = sub\n\turl = ./x\n\tupdate = !{}\n", clone.plant()));
     };
-    /// Addresses that git would run, or read from the user's own folders.
+    /// Addresses that git would run as commands, or read from the user's own folders.
     submodules_whose_addresses_are_commands with [LOOKING, WORKING] => |clone| {
         let command = format!("ext::sh -c {}", clone.plant().replace(' ', "% "));
         let mine = format!("file://{}", clone.place("beside").display());
@@ -78,7 +77,7 @@ hostile! {
             clone.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{id},{path}")]);
         }
         clone.git(&["commit", "-q", "--no-verify", "-m", "more of theirs"]);
-        // A repository that was copied as a folder brings settings as well.
+        // A repository copied as a folder brings its git settings along.
         for (key, value) in [
             ("submodule.x.url", command.as_str()),
             ("submodule.y.url", mine.as_str()),
@@ -128,7 +127,7 @@ hostile! {
     a_specification_that_is_a_pipe with [LOOKING] => |clone| { clone.pipe("spec.json"); };
     a_specification_that_never_ends with [LOOKING] => |clone| { clone.link("spec.json", "/dev/zero"); };
     a_specification_nested_ten_thousand_deep with [LOOKING] => |clone| { clone.file("spec.json", "[".repeat(10_000)); };
-    /// A document that is a few gigabytes once its aliases are followed.
+    /// A document that expands to a few gigabytes when its aliases are resolved.
     a_specification_of_aliases with [YAML] => |clone| {
         let line = |number: u32| {
             let again = format!("*a{}", number - 1);
@@ -137,7 +136,7 @@ hostile! {
         let lines: String = (1..10).map(line).collect();
         clone.file("spec.yaml", format!("a0: &a0 [x, x, x, x]\n{lines}feature: *a9\n"));
     };
-    /// What a task says of files reaches paths and commands.
+    /// The file names in a task reach paths and commands.
     a_task_that_climbs with [LOOKING] => |clone| {
         let plant = clone.plant();
         let entry = |phase: &str| json!({

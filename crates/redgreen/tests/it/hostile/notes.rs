@@ -1,12 +1,12 @@
-//! Notes that anybody with push access can write.
+//! Notes, which anybody with push access can write.
 
 use serde_json::json;
 
 use super::{BRANCH, Clone, RUN, hostile, survives};
 
-/// Far more than any handoff has.
+/// Far larger than any real handoff.
 const HUGE: usize = 3 << 20;
-/// So much that nobody wants to wait for it.
+/// Too large to wait for.
 const ENORMOUS: usize = 50 << 20;
 
 hostile! {
@@ -112,7 +112,7 @@ hostile! {
     notes_that_are_a_link_out => |clone| { clone.link(".git/refs/notes/tdd-handoffs", "../../../../beside/diary.txt"); };
 }
 
-/// What `resume` answers where a note wants to have a branch of the user's.
+/// What `resume` answers if a note names a branch of the user's.
 #[track_caller]
 fn refused(make: impl FnOnce(&Clone), words: &[&str]) {
     let mut clone = Clone::new();
@@ -165,7 +165,7 @@ fn a_note_never_gets_a_branch_that_is_not_its_own() {
     );
 }
 
-/// A note that is right is gone on with: the suite would prove nothing if everything were refused.
+/// A valid note is accepted: the suite would prove nothing if every note were refused.
 #[test]
 fn a_note_that_is_right_is_taken_over() {
     let clone = Clone::new();

@@ -1,5 +1,5 @@
-//! The same as an ordinary user, to show that the superuser's rights are not the reason why an
-//! attack fails.
+//! Repeats the attacks as an ordinary user, to show that they do not fail only because of root's
+//! rights.
 
 use std::process::Stdio;
 
@@ -8,11 +8,12 @@ use serde_json::json;
 use super::{Clone, READING, RUN, WRITING};
 use crate::skip::skipped;
 
-/// Nobody.
+/// The user `nobody`.
 const UID: &str = "65534";
 
-/// Makes the repository once more, for an unprivileged user, and runs the verbs as this user, where
-/// `setpriv` can become one. Whoever runs the tests as an ordinary user has seen all of it already.
+/// Makes the repository again for an unprivileged user and runs the verbs as this user, if
+/// `setpriv` is able to switch to one. If the tests already run as an ordinary user, there is
+/// nothing to repeat.
 pub(super) fn survives(make: impl Fn(&Clone), lines: &[&str]) {
     if !rustix::process::getuid().is_root() {
         return;
@@ -36,7 +37,7 @@ pub(super) fn survives(make: impl Fn(&Clone), lines: &[&str]) {
     }
 }
 
-/// A few of the repositories; with `scripts/test --all` every one of them.
+/// A few of the repositories, or all of them with `scripts/test --all`.
 #[test]
 fn an_ordinary_user_is_as_safe() {
     for make in [

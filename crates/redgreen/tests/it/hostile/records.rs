@@ -6,14 +6,13 @@ use serde_json::json;
 use super::{BRANCH, Clone, RUN, hostile};
 use crate::story::Story;
 
-/// Verbs that go on with the run although its user has been told where it comes from. None of them
-/// runs a command.
+/// Verbs that accept `--trust` for a run of unknown origin. None of them runs a command.
 const TRUSTING: &[&str] = &["abort k3x9 --trust", "rollback HEAD --trust"];
 
-/// Verbs that find out who would work, and so come near the file for exchanges with a model.
+/// Verbs that look for an agent, and so come near the file with recorded model exchanges.
 const ASKING: &[&str] = &["run --agent built-in x", "doctor", "context calc.py"];
 
-/// Settings of the project that name a file for exchanges with a model.
+/// Project settings that name a file for recorded model exchanges.
 fn cassette(clone: &Clone, key: &str, path: &str) {
     let text = format!("backoff = 0.0\n[agent]\nmodel = \"ollama/x\"\n[model]\n{key} = {path:?}\n");
     clone.file("redgreen.toml", text).commit_all();
@@ -176,8 +175,8 @@ hostile! {
     };
 }
 
-/// The run starts where its branch is, so by its records nothing of it is worth keeping; yet nobody
-/// else has the commit.
+/// The run starts at its branch's tip, so its records show nothing worth keeping. Still, nothing
+/// else refers to the commit.
 #[test]
 fn a_commit_that_only_a_deleted_branch_had_is_salvaged() {
     let clone = Clone::new();
@@ -193,7 +192,7 @@ fn a_commit_that_only_a_deleted_branch_had_is_salvaged() {
     assert_eq!(kept, format!("refs/redgreen/salvage/{RUN}/1-deleted"));
 }
 
-/// The records of a folder that was copied are somebody else's; the way on is named.
+/// A copied folder contains the records of another user. The message names the next command.
 #[test]
 fn a_run_that_was_not_begun_here_continues_only_when_its_user_says_so() {
     let clone = Clone::new();
@@ -209,7 +208,7 @@ fn a_run_that_was_not_begun_here_continues_only_when_its_user_says_so() {
     assert!(clone.redgreen("abort --trust").status.success());
 }
 
-/// What the user began here goes on without a question, also after a merge that was undone.
+/// A run that the user started here continues without confirmation, even after an undone merge.
 #[test]
 fn a_run_that_was_begun_here_needs_no_further_agreement() {
     let story = Story::calculator().env("REDGREEN_TRUST", "0");

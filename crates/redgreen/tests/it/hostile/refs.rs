@@ -3,7 +3,7 @@
 
 use super::{BRANCH, RUN, hostile};
 
-/// The range of a pull request, as somebody types it, and as a CI system tells it.
+/// The range of a pull request, as a person types it and as a CI system passes it.
 const PROVING: &[&str] = &[
     "verify --pr --timeout 20",
     "verify refs/pull/1/merge --timeout 20",
@@ -34,7 +34,7 @@ hostile! {
         for name in ["--output=x", "--upload-pack=x", "refs/heads/main", "HEAD"] {
             clone.git(&["update-ref", &format!("refs/heads/{name}"), &merge]);
         }
-        // A branch of the same name as the tag, and a default branch that is none.
+        // A branch with the same name as the tag, and a default branch with an invalid name.
         clone.git(&["update-ref", "refs/heads/v1", &merge]);
         clone.git(&["update-ref", "refs/remotes/origin/--force", &merge]);
         clone.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/--force"]);
@@ -90,7 +90,7 @@ hostile! {
         let commit = clone.git(&["commit-tree", "-p", "main", "-m", "\u{1b}[2J\u{7}green", &tree]);
         clone.git(&["update-ref", &format!("refs/redgreen/salvage/{RUN}/1-work"), &commit]);
     };
-    /// What shows a difference has been told how: by commands.
+    /// The repository configures commands that git runs to show a diff.
     salvage_of_changes_that_commands_show => |clone| {
         let plant = clone.plant();
         clone.file("calc.py", "def add(a, b):\n    return a - b\n").file("a\u{1b}[2J\r.py", "\u{1b}[2J\n");
@@ -127,7 +127,7 @@ hostile! {
         clone.file(&format!(".git/refs/redgreen/work/{RUN}"), "ref: refs/heads/main\n");
         clone.journal(&[clone.started(|_| {}), clone.left(2)]);
     };
-    /// A repository that was copied as a folder can have pipes where git has files.
+    /// A repository copied as a folder can contain pipes in place of git's files.
     a_worktree_whose_head_is_a_pipe with [RECORDS] => |clone| { clone.pipe(".git/worktrees/x/HEAD"); };
     a_worktree_whose_place_is_a_pipe with [RECORDS] => |clone| { clone.pipe(".git/worktrees/x/gitdir"); };
     a_worktree_whose_repository_is_a_pipe with [RECORDS] => |clone| { clone.pipe(".git/worktrees/x/commondir"); };

@@ -17,7 +17,8 @@ hostile! {
         let root = clone.place("beside").display().to_string();
         clone.file("redgreen.toml", format!("[worktree]\nroot = {root:?}\ncopy = [\"../beside\"]\nlink = [\"/etc\"]\n"));
     };
-    /// The folder for worktrees is one of the user's own, and has what redgreen would clear away.
+    /// The worktree root is one of the user's own folders, and contains names that redgreen would
+    /// clean up.
     settings_that_name_a_folder_to_clear_away with [LOOKING] => |clone| {
         let beside = clone.place("beside");
         let workshop = Project::workshop(&beside, &Git::open(&clone.root).unwrap());
@@ -46,7 +47,7 @@ hostile! {
             clone.link(name, "/dev/zero");
         }
     };
-    /// Test runners read them, too, and wait: they are ended at their time limit.
+    /// Test runners also read these files, and block until their time limit ends them.
     project_files_that_are_pipes with [LOOKING] => |clone| {
         for name in ["pyproject.toml", "package.json", "Cargo.toml", ".gitmodules", "setup.cfg"] {
             clone.pipe(name);
@@ -71,7 +72,7 @@ hostile! {
         clone.git(&["config", "log.showSignature", "true"]);
         clone.git(&["config", "commit.gpgSign", "true"]);
         clone.file(".git/info/attributes", "* filter=x merge=x diff=x\n");
-        // Looks changed to git, which compares it by way of the filter.
+        // Git thinks that this file changed, and runs the filter to compare it.
         clone.file("calc.py", "def add(a, b):\n    return a + b + 0\n");
         clone.note(clone.handoff().to_string());
     };
@@ -101,7 +102,7 @@ hostile! {
         clone.git(&["config", "filter.x.smudge", &clone.plant()]);
         clone.git(&["config", "filter.x.clean", &clone.plant()]);
         clone.file(".gitattributes", "* filter=x\n");
-        // Committed without the filter, which is the suite's own doing.
+        // The test itself must not run the filter when it commits.
         clone.git(&["-c", "filter.x.clean=cat", "add", ".gitattributes"]);
         clone.git(&["-c", "filter.x.clean=cat", "commit", "-q", "--no-verify", "-m", "theirs"]);
     };

@@ -1,5 +1,4 @@
-//! Folders that another program replaces by links all the time, also between a check and the
-//! access.
+//! Folders that another program constantly swaps with links, also between a check and the access.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,11 +11,12 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::Clone;
 
-/// How often a verb is run while the links change; the window is small.
+/// How often a verb runs while the links change. Each try hits the short race window only by
+/// chance.
 const TRIES: usize = 40;
 
-/// Runs verbs while `repo/out` is now a folder and now a link to the person's own. Afterwards the
-/// folder is back.
+/// Runs verbs while `repo/out` alternates between a folder and a link to the user's own folder.
+/// Afterwards the folder is back.
 fn while_swapped(clone: &Clone, act: impl FnOnce()) {
     let (out, link) = (clone.root.join("out"), clone.root.join("link"));
     symlink(clone.place("beside"), &link).unwrap();
@@ -29,7 +29,7 @@ fn while_swapped(clone: &Clone, act: impl FnOnce()) {
                 swap();
             }
         });
-        // Also when an expectation is not met: the scope waits for its thread.
+        // Stop the swapping even if an assertion fails: the scope waits for its thread.
         let result = catch_unwind(AssertUnwindSafe(act));
         over.store(true, Ordering::Relaxed);
         result.unwrap_or_else(|panic| resume_unwind(panic));
@@ -37,7 +37,7 @@ fn while_swapped(clone: &Clone, act: impl FnOnce()) {
     fs::remove_file(&link).unwrap();
 }
 
-/// What the person has beside the repository, and nothing else.
+/// The files beside the repository, which belong to the user.
 fn diary(clone: &Clone) -> Vec<(String, String)> {
     let entries = fs::read_dir(clone.place("beside")).unwrap().map(|entry| entry.unwrap().path());
     let text = |path: &Path| fs::read_to_string(path).unwrap();
@@ -81,7 +81,7 @@ fn a_file_that_was_swapped_for_a_secret_is_not_sent() {
     });
 }
 
-/// Settings of coding agents are written where the project may have put links.
+/// Settings of coding agents are written to paths where the project may have planted links.
 #[test]
 fn settings_are_never_written_through_a_link_that_was_swapped_in() {
     let clone = Clone::new();
