@@ -1,10 +1,11 @@
-//! Secrets are planted all over a machine, and agents and tests try to read and send each of them:
-//! none may arrive.
+//! Secrets are planted all over a machine. Agents and tests try to read and send each of them, and
+//! none may get through.
 //!
-//! Every secret is a row of [`PLANTED`]; to add one, add a row. A row is planted by [`plant`] and
-//! looked for by one shell script, which the built-in agent runs with Bash, an agent of a project's
-//! own runs as its program, and test code runs in the clean room. Without a fence the same script
-//! finds every row, so that no row is kept safe by a mistake in it.
+//! Every secret is a row of [`PLANTED`]; to add one, add a row. [`plant`] plants the rows, and one
+//! shell script looks for them. The built-in agent runs the script with Bash, a project's custom
+//! agent runs it as its program, and test code runs it in the clean room. Without a sandbox the
+//! same script must find every row: this shows that no row is safe only because of a mistake in the
+//! script.
 
 use std::ffi::OsString;
 use std::fs;
@@ -23,24 +24,24 @@ use crate::story::{ProgramOutput, Story, adder, role, served};
 /// Where a secret is planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TestStage {
-    /// A file that git holds.
+    /// A file that git tracks.
     Tracked(&'static str),
-    /// A file of the checkout that git does not hold.
+    /// A file of the checkout that git does not track.
     Checkout(&'static str),
-    /// A file that git held once.
+    /// A deleted file that is still in git's history.
     History(&'static str),
-    /// What is only on another branch of the user's.
+    /// A file that exists only on another branch of the user's.
     Branch(&'static str),
     /// A change that the user put on the stash.
     Stash(&'static str),
     /// A file in git's folder.
     GitFolder(&'static str),
-    /// A setting of the repository, with the secret in its value.
+    /// A setting of the repository, with the secret as its value.
     GitConfig(&'static str, &'static str),
     Home(&'static str),
-    /// Beside the project: another checkout, a document in `/tmp`.
+    /// A file beside the project: another checkout, a document in `/tmp`.
     Beside(&'static str),
-    /// A whole path; passed over where it cannot be written to.
+    /// An absolute path, which is skipped if it is not writable.
     Machine(&'static str),
     Variable(&'static str),
 }
@@ -114,27 +115,27 @@ const PLANTED: &[TestStage] = &[
     Variable("SSH_AUTH_SOCK"),
 ];
 
-/// Everybody shares it where no mounts are allowed, and programs need it for locks.
+/// Without mounts, all users share this folder, and programs need it for locks.
 const OPEN_TO_LANDLOCK: &[TestStage] = &[Machine("/dev/shm/redgreen-leak-test")];
-/// Tests run on the whole tree, with all the files that git holds for it.
+/// Tests run on the whole tree, with every file that git tracks.
 const OPEN_TO_TESTS: fn(&TestStage) -> bool = |at| matches!(at, Tracked(_));
 
-/// What has to arrive: whoever finds nothing did not look.
+/// Every reader must find this text: a reader that finds nothing did not look.
 const CANARY: &str = "planted-for-all-to-see";
-/// The same by way of git.
+/// The same for readers that use git.
 const GIT_CANARY: &str = "planted-in-the-log";
-/// The run whose records are planted themselves.
+/// The run whose records are planted, too.
 const PLANTED_RUN: &str = "20200101-000000";
 const FENCES: [Mechanism; 3] = [Mechanism::Bubblewrap, Mechanism::Namespaces, Mechanism::Landlock];
 const NOBODY: &str = "65534";
 
-/// The secret of a row. By its form it is no credential: only where it lies can keep it.
+/// The secret of a row. It does not look like a credential, so only its location can protect it.
 fn secret(at: &TestStage) -> String {
     let number = PLANTED.iter().position(|one| one == at).unwrap();
     format!("planted{number:02}end")
 }
 
-/// A project with all that is planted around it.
+/// A project with everything planted in and around it.
 fn plant() -> Story {
     let story = Story::pytest();
     let home = story.place("home");
@@ -146,7 +147,7 @@ fn plant() -> Story {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, format!("token = \"{secret}\"\n")).unwrap();
     };
-    // The history first: what is not committed when it is over belongs to the checkout.
+    // Plant the history first: every later file that is not committed belongs to the checkout.
     for at in PLANTED {
         if let History(path) = at {
             put(&story.root.join(path), &secret(at));
@@ -202,7 +203,7 @@ fn plant() -> Story {
     story
 }
 
-/// Looks for all of them, and prints the name of each that it found.
+/// Looks for every secret, and prints the name of each one it found.
 fn probe(story: &Story) -> String {
     let quoted = |path: PathBuf| format!("'{}'", path.display());
     let files = PLANTED.iter().filter_map(|at| match at {
@@ -227,7 +228,7 @@ fn probe(story: &Story) -> String {
     )
 }
 
-/// Fails where a text holds a secret that is not open to its reader.
+/// Fails if the text contains a secret that its reader should not see.
 #[track_caller]
 fn clean(what: &str, bytes: &[u8], is_open: &dyn Fn(&TestStage) -> bool) {
     let text = String::from_utf8_lossy(bytes);
@@ -236,7 +237,7 @@ fn clean(what: &str, bytes: &[u8], is_open: &dyn Fn(&TestStage) -> bool) {
     assert!(arrived.is_empty(), "{what}: {arrived:?}");
 }
 
-/// Everything that a run leaves: its records, and what is in its commits and salvaged trees.
+/// Checks everything a run leaves: its records, commits and salvaged trees.
 #[track_caller]
 fn clean_records(what: &str, story: &Story, is_open: &dyn Fn(&TestStage) -> bool) {
     let mut files = Vec::new();
@@ -280,7 +281,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The words before a command after which these are the strongest means it finds.
+/// The command prefix that makes `means` the strongest mechanism found.
 fn behind(means: Mechanism) -> Option<Vec<OsString>> {
     let usual = Sandbox::probe(Path::new(env!("CARGO_BIN_EXE_redgreen"))).by();
     if usual == means {
@@ -291,14 +292,14 @@ fn behind(means: Mechanism) -> Option<Vec<OsString>> {
         .ok()
 }
 
-/// `redgreen run …` with words before it.
+/// Runs `redgreen run …` with a command prefix.
 fn run(story: &Story, before: &[OsString], args: &[&str]) -> ProgramOutput {
     let mut words = before.iter().cloned().chain([env!("CARGO_BIN_EXE_redgreen").into()]);
     let first = words.next().unwrap().into_string().unwrap();
     let mut command: Command = story.command(&first);
     command.args(words).args(args).stdin(Stdio::null());
     let said = ProgramOutput::of(&args.join(" "), &command.output().unwrap());
-    // Git refuses to look at what belongs to somebody else, and the checks that follow ask it.
+    // Git refuses repositories of another owner, and the checks that follow use git.
     if rustix::process::getuid().is_root() {
         assert!(
             story
@@ -333,7 +334,7 @@ fn without_a_fence_every_secret_is_found() {
     assert!(PLANTED.len() >= 30);
 }
 
-/// A model that has the built-in agent try everything, and then does its work.
+/// A model that makes the built-in agent try everything, and then does its work.
 fn curious(probe: String) -> impl Fn(&SeenRequest) -> Turn + Send + Sync {
     move |seen| match (role(seen), seen.answers()) {
         ("green", 0) => PLANTED
@@ -368,7 +369,7 @@ fn adder_after(_: &SeenRequest) -> Turn {
         .and_call("RunTests", json!({}))
 }
 
-/// A test that tells what it found.
+/// A test that fails with the secrets it found.
 fn spy(probe: &str) -> String {
     format!(
         "import subprocess\n\n\ndef test_spies():\n    \
@@ -442,12 +443,12 @@ fn external_sends_nothing(
     clean_records(what, &story, is_open);
 }
 
-/// The project's agent is a program that looks for everything.
+/// Makes a program that looks for everything the project's agent.
 fn employ_a_spy(story: &Story, settings: &str) {
     employ(story, settings, "");
 }
 
-/// The same with more in its own table.
+/// The same with more settings in the agent's own table.
 fn employ(story: &Story, settings: &str, own: &str) {
     let script =
         format!("cat > /dev/null\nfound=$({})\necho \"$found\" | tee loot.txt\n", probe(story));
@@ -472,12 +473,12 @@ fn allow_read_opens_what_it_names_and_is_reported() {
     for at in PLANTED {
         assert_eq!(told.contains(&secret(at)), opened.contains(at), "{at:?}");
     }
-    // Not without the user's word: a clone could ask for anything.
+    // The user must trust these settings first: a clone could ask for any file.
     let strange = story.env("REDGREEN_TRUST", "0");
     strange.redgreen("run \"an adder\"").exits(2).says("agent.allow-read: secrets.yaml");
 }
 
-/// What an agent of the project's own may have of the user's settings for it, and nothing beside.
+/// A project's custom agent gets the user settings that its `home` names, and nothing else.
 #[test]
 fn the_home_of_an_agent_holds_what_is_named_and_is_reported() {
     let home = |from: &str| {
@@ -510,7 +511,7 @@ fn the_home_of_an_agent_holds_what_is_named_and_is_reported() {
         .redgreen("run \"an adder\"")
         .exits(2)
         .says("$SPY_HOME/login.json, or ~/.spy/login.json");
-    // A folder with a name that climbs opens nothing to be written to.
+    // A folder name that climbs makes nothing else writable.
     let story = plant();
     let script = format!("cat > /dev/null\necho mine > \"$SPY_HOME/climbed\"; echo {CANARY}\n");
     employ(&story, "", &home("/../../../../.."));
@@ -580,7 +581,7 @@ fn an_external_agent_sends_no_secret_behind_any_fence() {
     }
 }
 
-/// Test code in the clean room: what it finds is its failure's message, and so part of the report.
+/// Test code in the clean room: its findings become the failure message, and so part of the report.
 fn tests_tell_nothing(
     what: &str,
     before: &[OsString],
@@ -618,8 +619,8 @@ fn tests_in_the_clean_room_tell_no_secret_behind_any_fence() {
     }
 }
 
-/// The same for somebody who is not root; whoever runs the tests as an ordinary user has seen that
-/// already.
+/// The same checks without root's rights. If the tests already run as an ordinary user, there is
+/// nothing to repeat.
 #[test]
 fn an_ordinary_user_leaks_no_more_than_root() {
     if !rustix::process::getuid().is_root() {
@@ -638,7 +639,7 @@ fn an_ordinary_user_leaks_no_more_than_root() {
             .unwrap();
         assert!(given.success());
     };
-    // Whether mounts are allowed to somebody who is not root is the machine's choice.
+    // The machine decides whether ordinary users may mount.
     let own = |at: &TestStage| OPEN_TO_LANDLOCK.contains(at);
     let story = Story::pytest();
     if run(&story, &words, &["--version"]).code != Some(0) {
@@ -655,7 +656,7 @@ fn an_ordinary_user_leaks_no_more_than_root() {
         skipped(
             "leaks of the built-in agent and of tests as an ordinary user: pytest is root's alone here",
         );
-        // Without an interpreter that everybody may use, the tests are a command of the system's.
+        // Without an interpreter that every user may run, the test command is a system program.
         let with_command = |story: &Story| {
             let settings = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
             story.file("redgreen.toml", &format!("{settings}\n[test]\ncommand = \"true\"\n"));

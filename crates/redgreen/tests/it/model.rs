@@ -1,5 +1,5 @@
 //! The model client against the scripted server, in all four wire formats: whatever the server
-//! does, the result is a reply or a named error, in time.
+//! does, the client returns a reply or a named error in time.
 
 mod aimock;
 mod cassette;
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::server::{Ending, Server, Turn, Wire};
 
 const KEY: &str = "sk-very-secret";
-/// Nothing here takes longer, however busy the machine is.
+/// Every test here is faster, however busy the machine is.
 const ENOUGH: Duration = Duration::from_secs(120);
 const QUICK: Limits = Limits {
     connect: Duration::from_secs(5),
@@ -74,7 +74,7 @@ fn play(wire: Wire, turns: Vec<Turn>) -> (Result<Reply, ModelError>, Vec<Delta>,
     (answer, deltas, server)
 }
 
-/// What one answer, or one error and no further try, looks like in every format.
+/// Every format must end with this error after this many tries.
 #[track_caller]
 fn ends(turn: &Turn, kind: ModelErrorKind, tries: usize) {
     for wire in Wire::ALL {
@@ -172,7 +172,7 @@ fn tools_are_called_side_by_side_and_what_was_thought_goes_back_unchanged() {
             Wire::Responses => seen["input"].clone(),
             Wire::Gemini => seen["contents"].clone(),
         };
-        // The conversation only grew; marks for the cache move and are no part of it.
+        // Messages are only appended. Cache marks may move, so the comparison ignores them.
         let plain = |value: &Value| {
             value.to_string().replace(r#","cache_control":{"type":"ephemeral"}"#, "")
         };
@@ -190,7 +190,7 @@ fn tools_are_called_side_by_side_and_what_was_thought_goes_back_unchanged() {
             Wire::Gemini => r#""thoughtSignature":"c2lnbmVk""#,
         };
         assert!(sent.contains(secret), "{wire:?} {sent}");
-        // The whole conversation, so that a change of it is seen.
+        // The snapshot contains the whole conversation, so that any change shows.
         let whole = serde_json::to_string_pretty(&seen[1].body).unwrap();
         insta::assert_snapshot!(format!("conversation_{wire:?}"), whole);
     }
@@ -219,13 +219,13 @@ fn a_fault_that_stays_is_not_tried_again() {
     ends(&Turn::status(404), ModelErrorKind::UnknownModel, 1);
     ends(&Turn::status(404).body("<html>no such page</html>"), ModelErrorKind::BadRequest, 1);
     ends(&Turn::status(413), ModelErrorKind::TooLong, 1);
-    // Nobody is followed to another address with a key in hand.
+    // The client follows no redirects: the other address would get the key.
     ends(
         &Turn::status(302).header("location", "http://127.0.0.1:9/"),
         ModelErrorKind::BadRequest,
         1,
     );
-    // Longer than anybody waits.
+    // The server asks for a longer pause than the client accepts.
     ends(&Turn::status(429).header("retry-after", "86400"), ModelErrorKind::RateLimit, 1);
 }
 
@@ -314,7 +314,7 @@ fn a_call_that_was_cut_off_can_not_be_run() {
         let calls = calls(&reply);
         assert_eq!(calls.len(), 2, "{wire:?}");
         assert!(calls.iter().all(|(_, input)| input.is_string()), "{wire:?} {calls:?}");
-        // What is sent back of it is what servers take: whole arguments.
+        // Servers accept only complete arguments, so truncated ones are not sent back.
         for block in &reply.blocks {
             if let Block::ToolUse { raw, .. } = block {
                 assert!(
@@ -387,8 +387,8 @@ fn an_answer_without_end_is_not_kept() {
     }
 }
 
-/// The most memory a process ever held. Of this one (`self`) it is a coarse measure: tests beside
-/// it count as well.
+/// The peak memory of a process in KiB. For this process (`self`) it is a rough measure, because
+/// parallel tests count as well.
 pub(super) fn peak_kib(process: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
