@@ -1,7 +1,7 @@
-//! Hostile repositories: notes, refs, records, settings and files that somebody else wrote, to have
-//! redgreen do something to a person who only looks. In each of them the verbs are run, and after
-//! each verb everything that is not redgreen's own is compared byte for byte, no planted command
-//! has run, and nothing on the screen but plain text.
+//! Hostile repositories: somebody else wrote their notes, refs, records, settings and files, to
+//! make redgreen harm a user who only looks. Each test runs the verbs in one repository. After each
+//! verb, everything except redgreen's own files must be unchanged byte for byte, no planted command
+//! may have run, and the output must be plain text.
 
 mod files;
 mod notes;
@@ -24,12 +24,12 @@ use crate::story::{Story, is_all};
 
 /// The run that the hostile notes and records are about.
 const RUN: &str = "20261115-224849-k3x9";
-/// Its branch, which the template has.
+/// Its branch, which the template contains.
 const BRANCH: &str = "redgreen/feature-k3x9";
 /// How long a verb may take, on a busy machine.
 const SECONDS_MAX: &str = "120";
 
-/// Verbs that only look.
+/// Verbs that only read.
 const READING: &[&str] = &[
     "status",
     "status --all",
@@ -68,7 +68,7 @@ const READING: &[&str] = &[
     "hook git pre-push",
     "mcp",
 ];
-/// Verbs that change something, with their run named and not.
+/// Verbs that change something, with and without a named run.
 const WRITING: &[&str] = &[
     "say k3x9 hello",
     "plan k3x9",
@@ -99,7 +99,7 @@ const WRITING: &[&str] = &[
     "status",
     "history",
 ];
-/// Verbs that look at the project's files, and run its tests. They take seconds, so only some
+/// Verbs that read the project's files and run its tests. They take seconds, so only some
 /// repositories get them.
 const RUNNING: &[&str] = &[
     "doctor",
@@ -112,7 +112,7 @@ const RUNNING: &[&str] = &[
     "session end --unproven",
     "run --script @quick.toml x",
 ];
-/// Verbs that look at files and run nothing.
+/// Verbs that read files and run nothing.
 const LOOKING: &[&str] = &[
     "agents",
     "submit x",
@@ -130,22 +130,22 @@ const LOOKING: &[&str] = &[
     "judge green --examples spec.json",
     "judge green --task spec.json",
 ];
-/// Verbs that have nothing to do with the repository they are called in.
+/// Verbs that do not depend on the repository they are called in.
 const ELSEWHERE: &[&str] = &["schema", "demo", "bench", "completions", "man", "help"];
 
-/// A script that says at once that nothing is left to do.
+/// A script whose plan says at once that nothing is left to do.
 const QUICK: &str = "[[plan]]\ndone = true\n";
-/// One that plans with a file too many, which is taken back.
+/// A script that writes an extra file while it plans, which redgreen reverts.
 const STRAY: &str = r#"[[plan]]
 next = { description = "adds", test-file = "test_calc.py", impl-file = "calc.py" }
 do = [{ write = "stray.txt", text = "x" }]
 "#;
 
-/// A repository that came from somebody else, and the person's other things around it.
+/// A repository from somebody else, and the user's own files around it.
 struct Clone {
     folder: tempfile::TempDir,
     root: PathBuf,
-    /// What the repository looked like when its maker was done.
+    /// The state of the repository before any verb runs.
     before: BTreeMap<PathBuf, Entry>,
     /// Another user to run verbs as.
     user: Option<&'static str>,
@@ -159,8 +159,8 @@ enum Entry {
     Other,
 }
 
-/// A test for each repository: its name, and how it is made. `with` adds verbs to those that every
-/// repository gets.
+/// Declares a test for each repository, from its name and how to make it. `with` adds verbs to
+/// those that every repository gets.
 macro_rules! hostile {
     ($($(#[$doc:meta])* $name:ident $(with $verbs:expr)? => $make:expr;)*) => {
         pub(super) const REPOSITORIES: &[&str] = &[$(stringify!($name)),*];
@@ -177,12 +177,12 @@ macro_rules! hostile {
 }
 pub(crate) use hostile;
 
-/// Makes the repository, and runs the verbs in it.
+/// Makes the repository and runs the verbs in it.
 fn survives(make: impl Fn(&Clone), more: &[&str]) {
     let mut clone = Clone::new();
     make(&clone);
     clone.before = clone.everything();
-    // Verbs that take seconds run everywhere with `scripts/test --all`.
+    // With `scripts/test --all`, slow verbs run in every repository.
     let slow: Vec<&str> = if is_all() { [LOOKING, RUNNING].concat() } else { Vec::new() };
     for line in READING.iter().chain(more).chain(&slow).chain(WRITING) {
         clone.check(line);
@@ -213,7 +213,7 @@ fn listed(help: &str) -> Vec<String> {
     commands.unwrap_or_default().lines().filter_map(verb).collect()
 }
 
-/// A verb that is misspelt here, or that is nowhere here, proves nothing.
+/// A verb that is misspelt or missing in these lists proves nothing.
 #[test]
 fn every_verb_with_all_its_parts_is_among_those_that_are_run() {
     let clone = Clone::new();
@@ -272,7 +272,7 @@ impl Clone {
         self.folder.path().canonicalize().unwrap().join(name)
     }
 
-    /// A command that leaves a mark.
+    /// A command that creates a marker file.
     fn plant(&self) -> String {
         format!("touch '{}'", self.place("markers/ran").display())
     }
@@ -343,7 +343,7 @@ impl Clone {
         self
     }
 
-    /// A note that is right but for what `spoil` does to it.
+    /// A valid note, except for the changes that `spoil` makes.
     fn spoilt_note(&self, spoil: impl FnOnce(&mut Value)) -> &Self {
         let mut note = self.handoff();
         spoil(&mut note);
@@ -364,7 +364,7 @@ impl Clone {
         })
     }
 
-    /// A folder with records of the run, as redgreen would have left them, with these lines in the
+    /// Writes records of the run, as redgreen would have left them, with these lines in the
     /// journal.
     fn journal(&self, lines: &[Value]) -> &Self {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -377,7 +377,7 @@ impl Clone {
         self.file(".git/redgreen/latest", RUN)
     }
 
-    /// The first line of a journal, right but for what `spoil` does to the run in it.
+    /// The first line of a journal, valid except for the changes that `spoil` makes to its run.
     fn started(&self, spoil: impl FnOnce(&mut Value)) -> Value {
         let mark = json!({
             "commit": self.git(&["rev-parse", "main~1"]), "tree": self.git(&["rev-parse", "main~1^{tree}"])
@@ -396,7 +396,7 @@ impl Clone {
         json!({ "v": 1, "seq": seq, "at": 1_700_000_000_000_i64, "event": "left", "outcome": { "outcome": "interrupted" } })
     }
 
-    /// A command with nothing of the machine's configuration, in the repository.
+    /// A command in the repository, without any of the machine's configuration.
     fn program(&self, name: &str) -> Command {
         #[expect(clippy::disallowed_methods, reason = "the suite starts programs as a user does")]
         let mut command = Command::new(name);
@@ -415,7 +415,7 @@ impl Clone {
             .env("LC_ALL", "C.UTF-8")
             .env("NO_COLOR", "1")
             .stdin(Stdio::null());
-        // Rustup makes its folders in a home that has none.
+        // Otherwise rustup creates its folders in the empty home.
         for (name, default) in [("CARGO_HOME", ".cargo"), ("RUSTUP_HOME", ".rustup")] {
             let named = Some(known(name)).filter(|named| !named.is_empty());
             command.env(name, named.unwrap_or_else(|| format!("{}/{default}", known("HOME"))));
@@ -427,9 +427,9 @@ impl Clone {
     }
 
     fn redgreen(&self, line: &str) -> Output {
-        // A verb that waits for ever is ended, and its exit code is 124.
+        // `timeout` ends a verb that hangs, with exit code 124.
         let mut command = self.program("timeout");
-        // What reads without an end runs out of memory instead of the machine.
+        // The limit stops a verb that reads without end before the machine runs out of memory.
         command.args([
             "--kill-after=10",
             SECONDS_MAX,
@@ -461,14 +461,15 @@ impl Clone {
         command.output().unwrap()
     }
 
-    /// Runs a verb, whatever it answers: nothing of the person's changes, and nothing planted runs.
+    /// Runs a verb. Whatever it answers, nothing of the user's may change, and nothing planted may
+    /// run.
     #[track_caller]
     fn check(&self, line: &str) {
         let output = self.redgreen(line);
         let (out, err) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         let code = output.status.code();
-        // `watch` ends like the run that it watches, which may have been interrupted.
+        // `watch` exits like the run it watches, which may have been interrupted.
         let is_known =
             matches!(code, Some(0..=6)) || (line.starts_with("watch") && code == Some(130));
         assert!(is_known, "redgreen {line} ended with {:?}:\n{out}\n{err}", output.status);
@@ -490,7 +491,7 @@ impl Clone {
         assert!(changed.is_empty(), "redgreen {line} changed {changed:?}:\n{out}\n{err}");
     }
 
-    /// Everything around the repository and in it, by its path, without following a link.
+    /// Every entry in and around the repository, by its path. Links are not followed.
     fn everything(&self) -> BTreeMap<PathBuf, Entry> {
         let mut all = BTreeMap::new();
         let base = self.place("");
@@ -538,7 +539,7 @@ fn is_own(path: &Path) -> bool {
     ];
     const PARENTS: &[&str] =
         &["repo/.git/logs/refs", "repo/.git/logs/refs/heads", "repo/.git/refs/worktree"];
-    // `redgreen test` runs the tests in the checkout, and they leave what they always leave.
+    // `redgreen test` runs the tests in the checkout, where they leave their usual caches.
     let litter = |part: &str| part == ".pytest_cache" || part == "__pycache__";
     if path.iter().any(|part| litter(&part.to_string_lossy())) {
         return true;
@@ -546,9 +547,8 @@ fn is_own(path: &Path) -> bool {
     OWN.iter().any(|own| path.starts_with(own)) || PARENTS.contains(&path.to_str().unwrap_or(""))
 }
 
-/// A repository of a person's: two commits on `main`, of which nobody else has the second, work
-/// that is not committed, a stash, a tag, a hook, and the branch of a run. It is made once and
-/// copied.
+/// A user's repository: two commits on `main`, of which the second exists nowhere else, uncommitted
+/// work, a stash, a tag, a hook, and the branch of a run. It is made once and copied.
 fn template() -> &'static Path {
     static MADE: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
     let (_, path) = MADE.get_or_init(|| {

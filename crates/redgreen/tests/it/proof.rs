@@ -1,4 +1,4 @@
-//! The JSON of a proof fits redgreen's schema, and its other formats fit their public schemas.
+//! The JSON of a proof matches redgreen's schema, and its other formats match their public schemas.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn fits(schema: &Validator, value: &Value) {
     assert_eq!(faults, Vec::<String>::new(), "{value:#}");
 }
 
-/// A proof of each outcome, with names and paths that need escapes.
+/// A proof of each outcome, with names and paths that need escaping.
 fn proofs() -> Vec<Value> {
     let evidence = |inconclusive: Value| {
         json!({
@@ -96,8 +96,8 @@ fn proofs() -> Vec<Value> {
     ]
 }
 
-/// Reads a report with programs of others: JUnit with junitparser, and markdown with cmark-gfm, the
-/// parser of GitHub. Prints what they understood.
+/// Reads a report with third-party programs: JUnit with junitparser, and Markdown with cmark-gfm,
+/// GitHub's parser. Prints what they understood.
 const READER: &str = r#"
 import json, sys
 from html.parser import HTMLParser
@@ -145,7 +145,8 @@ page.feed(cmarkgfm.github_flavored_markdown_to_html(given["markdown"], Options.C
 json.dump({"suites": suites, "seen": page.seen, "faults": page.faults + page.open, "headings": page.headings, "codes": page.codes}, sys.stdout)
 "#;
 
-/// What other programs read in the JUnit report and the summary of a proof; `None` without them.
+/// What third-party programs read in a proof's JUnit report and summary, or `None` if they are not
+/// installed.
 fn read_by_others(proof: &Proof) -> Option<Value> {
     #[expect(clippy::disallowed_methods, reason = "tests are told where the readers are")]
     let python = std::env::var_os("REDGREEN_TEST_READERS").map_or_else(
@@ -187,7 +188,8 @@ fn programs_of_others_read_the_junit_report_and_the_summary() {
         assert_eq!(suites[0]["cases"][0][2], result, "{:#}", suites[0]);
         assert_eq!(suites[1]["cases"].as_array().map(Vec::len), Some(1), "{:#}", suites[1]);
         assert_eq!(suites[2]["cases"].as_array().map(Vec::len), Some(2), "{:#}", suites[2]);
-        // The summary: complete HTML, nothing to click, and hostile text only as it was written.
+        // The summary must be complete HTML without clickable elements, and show hostile text
+        // literally.
         assert_eq!(read["faults"], json!([]), "{read:#}");
         for tag in ["a", "img", "script", "b", "input"] {
             assert_eq!(read["seen"][tag], Value::Null, "{tag} in {read:#}");

@@ -1,5 +1,5 @@
-//! The release machinery: the content of the archives, the installers, and equal versions in all
-//! places. The lane `release` of `scripts/test` does the same with the real static program.
+//! The release machinery: the contents of the archives, the installers, and the same version
+//! everywhere. The lane `release` of `scripts/test` does the same with the real static program.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -22,7 +22,7 @@ const TARGETS: [&str; 4] = [
     "x86_64-apple-darwin",
     "aarch64-apple-darwin",
 ];
-/// Stands for the program, because the real one takes minutes to build.
+/// A stand-in for the program, because the real one takes minutes to build.
 const PROGRAM: &str = r#"#!/bin/sh
 case $1 in
 --version) echo redgreen 9.9 ;;
@@ -49,7 +49,7 @@ fn release(words: &[&str]) -> Output {
     run(&Program::new(script).args(words.iter().copied()))
 }
 
-/// A folder with everything of a release.
+/// A folder with all files of a release.
 fn released() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("program");
@@ -170,7 +170,7 @@ fn the_installer_installs_what_it_checked() {
     assert_eq!(run(&Program::new(&program).arg("a")).stdout_text(), "got: a\n");
     assert_eq!(fs::read_dir(home.join(".local/bin")).unwrap().count(), 1, "something else is left");
 
-    // An archive that is not the one of the checksums is not installed, and the old program stays.
+    // An archive that does not match its checksum is not installed, and the old program stays.
     fs::write(&program, "old").unwrap();
     for target in TARGETS {
         fs::write(folder.path().join(format!("out/redgreen-{VERSION}-{target}.tar.gz")), "evil")
@@ -210,7 +210,7 @@ fn the_npm_package_starts_the_program_of_the_platform() {
         ]);
         run(&npm.args(files).cwd(&project).env("HOME", folder.path()))
     };
-    // Without the package of the platform, the message names it.
+    // Without the platform's package, the message names it.
     let installed = install(&["redgreen".to_owned()]);
     assert!(installed.success(), "{}", installed.stderr_text());
     let program = project.join("node_modules/.bin/redgreen");
@@ -226,8 +226,8 @@ fn the_npm_package_starts_the_program_of_the_platform() {
     assert_eq!(ran.exit, redgreen_core::report::Exit::Code(3), "the exit code is an interface");
 }
 
-/// Cargo leaves out files that are ignored, or in a folder with another Cargo.toml; the crate would
-/// not build.
+/// Cargo leaves out ignored files and folders with a Cargo.toml of their own. Without such a file,
+/// the crate would not build.
 #[test]
 fn a_published_crate_contains_every_file_that_its_code_includes() {
     for name in ["redgreen", "redgreen-core", "redgreen-serve"] {
@@ -265,7 +265,7 @@ fn a_published_crate_contains_every_file_that_its_code_includes() {
     }
 }
 
-/// `a/b/../c` as `a/c`.
+/// Resolves `..`: `a/b/../c` becomes `a/c`.
 fn normal(path: &Path) -> PathBuf {
     path.iter().fold(PathBuf::new(), |mut whole, part| {
         if part == ".." {
@@ -303,7 +303,8 @@ fn workflows_pin_actions_and_ask_for_little() {
     }
 }
 
-/// Serves the files of a folder on loopback; its address. The thread ends with the tests.
+/// Serves the files of a folder on loopback and returns the address. The thread ends with the
+/// tests.
 fn serve(folder: PathBuf) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,7 +1,7 @@
-//! `docs/book/requirements.md`: every requirement of the founding documents, and the tests that
-//! prove it or the reason why it is different. Made from `requirements.txt`; a test that is named
-//! there and is not there is an error, and so is a test of a document's own example that no
-//! requirement names.
+//! `docs/book/requirements.md` lists every requirement of the founding documents, with the tests
+//! that prove it or the reason why redgreen differs. It is generated from `requirements.txt`. It is
+//! an error if that file names a missing test, or if no requirement names a test of a document's
+//! own example.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -41,7 +41,7 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// Every test of this binary, by its whole name.
+/// Every test of this binary, by its full name.
 fn known() -> BTreeSet<String> {
     let program = std::env::current_exe().unwrap();
     #[expect(

@@ -1,4 +1,4 @@
-//! The clean room on real repositories, with everything in them that could influence it.
+//! The clean room on real repositories that contain everything that could influence it.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -30,7 +30,7 @@ fn room_in(repo: &Repo, options: &Options, surroundings: RoomEnvironment) -> Roo
         .unwrap()
 }
 
-/// What is in the room: `a.txt, src/lib.txt`.
+/// The files in the room: `a.txt, src/lib.txt`.
 fn listed(room: &Room) -> String {
     files(room.folder()).into_keys().collect::<Vec<_>>().join(", ")
 }
@@ -49,7 +49,7 @@ fn tools(names: &[&str], path: &str, repo: &Repo, refused: &[PathBuf]) -> Tools 
     Tools::resolve(names, &search, &Stop::default()).unwrap()
 }
 
-/// The strongest fence there is, and one that has only links.
+/// The strongest sandbox of this machine, and one without mounts that has only links.
 fn sandboxes() -> Vec<Sandbox> {
     let helper = Path::new(env!("CARGO_BIN_EXE_redgreen"));
     let mut all = vec![Sandbox::probe(helper)];
@@ -204,8 +204,8 @@ fn a_neighbouring_tree_costs_only_what_differs() {
     assert_eq!((listed(&room).as_str(), room.facts.written), ("a.txt, b/c.txt, src/lib.txt", 2));
     assert_eq!((inode(&room, "src/lib.txt"), modified(&room, "src/lib.txt")), (kept.0, kept.1));
     assert!(modified(&room, "a.txt") > kept.2);
-    // Back again, after a run that left things behind and changed others, one of them with its old
-    // time put back.
+    // Change back after a run that left files behind and changed others, one of which got its old
+    // timestamp back.
     let lib = room.folder().join("src/lib.txt");
     fs::write(&lib, "LIB\n").unwrap();
     fs::File::options().write(true).open(&lib).unwrap().set_modified(kept.1).unwrap();
@@ -271,7 +271,7 @@ fn nothing_that_a_run_leaves_is_there_for_the_next() {
     write(&repo.root.join("sub/inner/c.txt"), "three\n");
     repo.commit("folders");
     let git = repo.open();
-    // Others use the same shared memory where a fence has no mounts.
+    // Without mounts, a sandbox shares its shared memory with other programs.
     for sandbox in sandboxes().into_iter().filter(Sandbox::binds) {
         let tools = tools(&["sh"], PATH, &repo, &[]);
         let mut room = room_in(
@@ -347,7 +347,7 @@ fn tools_are_found_behind_their_stand_ins_and_never_in_an_agents_folder() {
     );
 }
 
-/// The cheat: a toolchain in the tree, whose cargo says that all is well.
+/// The cheat: the tree contains a toolchain whose cargo always reports success.
 #[test]
 fn a_toolchain_in_the_tree_is_not_obeyed() {
     let repo = Repo::new();

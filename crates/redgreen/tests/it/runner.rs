@@ -1,5 +1,5 @@
-//! Real test runners in small projects: the report says what a person would say of the run. pytest
-//! and cargo are here, the others in one file each.
+//! Real test runners in small projects: the report must say what a person would say about the run.
+//! pytest and cargo are here, each other runner has its own file.
 
 mod bats;
 mod command;
@@ -32,10 +32,10 @@ use redgreen_core::framework::invoke::Selection;
 use redgreen_core::report::{Flag, LoadErrorKind, Outcome, Report};
 use tempfile::TempDir;
 
-/// For compilers on a busy machine; a test of a limit sets its own.
+/// Long enough for compilers on a busy machine. A test of a limit sets its own.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// How long it may take on a busy machine until everything is gone after its limit.
+/// How long a busy machine may take to end everything after the time limit.
 const STOPPED_MAX: Duration = Duration::from_secs(20);
 
 struct Project(TempDir);
@@ -76,8 +76,8 @@ impl Project {
             .unwrap()
     }
 
-    /// What a run that never ends by itself shows at its limit. On a busy machine the runner may
-    /// not have come to its first test by then, and is given more.
+    /// The report of a run that reaches its time limit. On a busy machine the runner may not reach
+    /// its first test by then, so it gets more time.
     #[track_caller]
     fn hangs(&self, seconds: u64) -> Report {
         for limit in [1, 5, 25].map(|times| Duration::from_secs(times * seconds)) {
@@ -106,7 +106,7 @@ impl Project {
         shown(&self.select(&Selection::One(id.to_owned())))
     }
 
-    /// The lines of a file that the tests reached, and those they did not.
+    /// The lines of a file that the tests reached, and the lines they missed.
     fn coverage(&self, file: &str) -> Option<(Vec<u32>, Vec<u32>)> {
         let suite = detect(self.0.path()).unwrap();
         let (_, coverage) = suite.coverage(self.0.path(), &settings(), &Stop::default()).unwrap();
@@ -138,7 +138,7 @@ fn path() -> Option<OsString> {
     std::env::var_os("PATH")
 }
 
-/// Whether a runner is on this machine; one that is not is named and its test left out.
+/// Whether a runner is installed. If not, the test is skipped by name.
 pub(crate) fn is_installed(program: &str) -> bool {
     let installed = std::env::split_paths(&path().unwrap_or_default())
         .any(|folder| folder.join(program).is_file());
@@ -160,12 +160,12 @@ pub(crate) fn venv() -> PathBuf {
         "no {}: run scripts/test, which installs pytest for the tests",
         python.display()
     );
-    // `.tools` may be a link, which a clean room does not follow. The program itself is one too,
-    // and has to stay so.
+    // `.tools` may be a link, which a clean room does not follow. The interpreter is a link, too,
+    // and must stay one.
     python.parent().unwrap().parent().unwrap().canonicalize().unwrap()
 }
 
-/// One line for each test and load error, and the outcome: what a person sees.
+/// The report as a person sees it: the outcome, and one line for each test and load error.
 fn shown(report: &Report) -> String {
     let mut lines = vec![format!("{:?}", report.outcome)];
     lines.extend(report.tests.iter().map(|test| format!("{:?} {}", test.status, test.id)));
@@ -317,7 +317,7 @@ fn pytest_leaves_nothing_in_the_project_and_runs_all_in_spite_of_exitfirst() {
 #[test]
 fn pytest_that_is_not_installed_is_the_environments_fault() {
     let project = Project::new(&[("test_a.py", "")]);
-    // An interpreter that cannot import pytest, whatever the machine has.
+    // An interpreter that cannot import pytest, even if the machine has it.
     project.write(".venv/bin/python", "#!/bin/sh\necho \"No module named 'pytest'\" >&2\nexit 1\n");
     let python = project.0.path().join(".venv/bin/python");
     fs::set_permissions(&python, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -496,8 +496,8 @@ fn cargo_runs_every_member_and_a_test_with_its_own_main() {
     assert_eq!(report.test("b::fails").unwrap().file.as_deref(), Some("b/src/lib.rs"));
 }
 
-/// Such tests are linked with the toolchain's shared libraries, which no other program of cargo's
-/// needs.
+/// Unit tests of a macro need the toolchain's shared libraries. No other program that cargo builds
+/// does.
 #[test]
 fn cargo_runs_the_unit_tests_of_a_macro() {
     let kit = "[package]\nname = \"kit\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[lib]\nproc-macro = true\n";
@@ -523,7 +523,7 @@ fn cargo_lists_every_kind_of_test_without_running_one() {
     );
 }
 
-/// Both ways to run Rust's tests measure with the same tool.
+/// `cargo test` and nextest measure coverage with the same tool.
 #[test]
 fn cargo_and_nextest_know_the_lines_that_tests_reach() {
     if !is_installed("cargo-llvm-cov") {
@@ -614,7 +614,7 @@ fn bytecode_of_an_older_source_is_not_believed() {
         .cwd(project.0.path());
     let limits = redgreen::process::Limits { wall: TIMEOUT, output_bytes_max: 1 << 16 };
     assert!(compile.output(limits, &Stop::default()).unwrap().success());
-    // The same size, and the same second: Python would take the bytecode for this source's.
+    // The size and the timestamp are the same, so Python would reuse the old bytecode.
     let source = project.0.path().join("calc.py");
     let time = fs::metadata(&source).unwrap().modified().unwrap();
     fs::write(&source, "VALUE = 2\n").unwrap();

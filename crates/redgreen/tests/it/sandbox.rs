@@ -1,4 +1,5 @@
-//! Sandboxes with real programs, with every mechanism of this machine; others are skipped by name.
+//! Runs real programs in sandboxes, with every mechanism of this machine. Other mechanisms are
+//! skipped by name.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,10 +15,10 @@ use redgreen_core::report::Exit;
 
 const LIMITS: Limits = Limits { wall: Duration::from_secs(30), output_bytes_max: 1 << 20 };
 const NOBODY: &str = "65534";
-/// Where the system's own programs are enough for every test here.
+/// The system's own programs in these folders are enough for every test here.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// A place with `in` to write to, `out` to look at, and `secret`.
+/// A place with `in` (writable), `out` (readable) and `secret`.
 struct Place {
     _folder: tempfile::TempDir,
     root: PathBuf,
@@ -49,7 +50,7 @@ impl Place {
         sandbox.run(&program, fence, LIMITS, &Stop::default()).unwrap()
     }
 
-    /// Whether a line succeeds within the usual fence.
+    /// Whether a command line succeeds in the usual sandbox.
     fn works(&self, sandbox: &Sandbox, line: &str) -> bool {
         self.run(sandbox, &self.fence(), line).output.success()
     }
@@ -59,8 +60,8 @@ fn helper() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_redgreen"))
 }
 
-/// A `bwrap` of the tests' own, which is not the machine's: with that, every other test would run
-/// behind another fence.
+/// A `bwrap` only for these tests. If the machine had it, every other test would run in a different
+/// sandbox.
 fn own_bwrap() -> Option<PathBuf> {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/bwrap").canonicalize().ok()
 }
@@ -72,8 +73,8 @@ fn sandbox(means: Mechanism) -> anyhow::Result<Sandbox> {
     }
 }
 
-/// Takes away the programs of stronger means, and puts the tests' own `bwrap` where only systems
-/// have theirs, in mounts that are this command's alone.
+/// Hides the programs of stronger mechanisms, and puts the tests' own `bwrap` into a system folder.
+/// Only this command sees the mounts.
 const ALONE: &str = r#"
 for name in $1; do
     for file in /usr/bin/$name /bin/$name /usr/sbin/$name /sbin/$name; do
@@ -88,8 +89,8 @@ shift 2
 exec "$@"
 "#;
 
-/// The words that start a command where these are the strongest means it finds; why not, where they
-/// cannot be.
+/// The command prefix that makes `means` the strongest mechanism found, or an error if that is
+/// impossible.
 pub(crate) fn alone(means: Mechanism) -> anyhow::Result<Vec<OsString>> {
     sandbox(means)?;
     anyhow::ensure!(
@@ -103,7 +104,7 @@ pub(crate) fn alone(means: Mechanism) -> anyhow::Result<Vec<OsString>> {
         Mechanism::Seatbelt => anyhow::bail!("that is for macOS"),
         Mechanism::Nothing => anyhow::bail!("that is a setting"),
     };
-    // Somebody who is not root is it for himself, as far as these mounts go.
+    // An ordinary user can be root in a user namespace, which is enough for these mounts.
     let user = if rustix_is_root() { "--mount" } else { "--map-root-user" };
     let own = own.map(OsString::from).unwrap_or_default();
     let words = ["unshare", user, "--mount", "sh", "-c", ALONE, "alone", away].map(OsString::from);
@@ -210,7 +211,7 @@ fn held_a_folder_appears_elsewhere_and_cannot_be_changed() {
 fn held_nobody_outside_can_be_talked_to() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    // Bash opens sockets by itself.
+    // Bash can open sockets itself.
     let connect = format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}'");
     each(FENCES, |sandbox| {
         let place = Place::new();
@@ -224,7 +225,7 @@ fn held_nobody_outside_can_be_talked_to() {
     });
 }
 
-/// A program with a socket, for which no shell will do.
+/// Needs a program with a listening socket, which a shell cannot open.
 #[test]
 fn held_a_loopback_of_its_own_can_be_used() {
     const ECHO: &str = "import socket; s = socket.create_server(('127.0.0.1', 0)); \
@@ -246,7 +247,7 @@ fn held_a_loopback_of_its_own_can_be_used() {
     });
 }
 
-/// Processes that are still there, by a word of their command line.
+/// Processes that still run, found by a word of their command line.
 fn left(word: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     let lines = entries.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
@@ -258,7 +259,7 @@ fn held_no_process_is_left_however_it_hides() {
     each(&Mechanism::ALL, |sandbox| {
         let place = Place::new();
         let by = sandbox.by();
-        // A time that nobody else sleeps marks ours.
+        // A sleep time that no other process uses marks ours.
         let mark = format!("4{}{}.25", std::process::id(), by as u8);
         let line = format!(
             "setsid sleep {mark} & (setsid sh -c '(sleep {mark} &) ; sleep {mark}' &) ; nohup sleep {mark} & sleep 0.1; echo up"
@@ -287,7 +288,7 @@ fn held_no_process_is_left_at_the_time_limit() {
         let fenced = sandbox.run(&program, &place.fence(), limits, &Stop::default()).unwrap();
         assert_eq!(fenced.output.exit, Exit::TimedOut, "{by:?}");
         assert!(started.elapsed() < Duration::from_secs(60), "{by:?}: {:?}", started.elapsed());
-        // The kernel may take a moment for the last of them.
+        // The kernel may need a moment to remove the last processes.
         let deadline = Instant::now() + Duration::from_secs(30);
         while !left(&mark).is_empty() && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(10));
@@ -298,7 +299,7 @@ fn held_no_process_is_left_at_the_time_limit() {
 
 #[test]
 fn held_a_runaway_is_stopped_at_the_limit() {
-    // A branch of processes, not a bomb: it ends by itself where nothing holds it.
+    // Not a fork bomb: without a limit, it ends by itself.
     const BRANCHES: &str =
         "i=0; while [ $i -lt 400 ]; do sleep 1 & i=$((i+1)); done; wait; echo all";
     each(&[Mechanism::Namespaces], |sandbox| {
@@ -364,8 +365,8 @@ fn held_nothing_is_won_back_inside() {
     });
 }
 
-/// The answers of the kernel to calls that leave something in it, and what is there of an earlier
-/// run. `key` names a segment of shared memory.
+/// Tries system calls that leave state in the kernel. Prints those that should have failed, and any
+/// state of an earlier run. `key` names a segment of shared memory.
 const KERNEL: &str = r#"
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -405,7 +406,7 @@ fn held_the_kernel_remembers_nothing_of_a_run() {
         let line = format!("/usr/bin/python3 kernel.py 7{}", std::process::id());
         for run in ["first", "second"] {
             let output = place.run(sandbox, &place.fence(), &line).output;
-            // Elsewhere a user who is root can change them: only these mounts are ours.
+            // With other mechanisms, root can change the times: only these mounts are ours.
             let has_own = sandbox.by() == Mechanism::Namespaces;
             let seen = output.stdout_text();
             let seen: Vec<_> =
@@ -416,7 +417,7 @@ fn held_the_kernel_remembers_nothing_of_a_run() {
     });
 }
 
-/// Stands for the user's terminal: says what it is called, and at the end what was typed into it.
+/// Simulates the user's terminal: writes its name to a file, and at the end what was typed into it.
 const TERMINAL: &str = r#"
 import os, pathlib, select, time
 master, slave = os.openpty()
@@ -521,7 +522,7 @@ fn cost_of_a_fence() {
     });
 }
 
-/// All of the above again, as somebody without rights.
+/// Repeats all tests above as a user without rights.
 #[test]
 fn an_ordinary_user_is_held_as_well() {
     if !rustix_is_root() {

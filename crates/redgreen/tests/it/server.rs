@@ -1,8 +1,12 @@
-//! A scripted model on loopback, for the tests: it speaks the four wire formats and plays, turn by
-//! turn, what real servers do: answer, call tools, refuse, fail, break off, drip, flood.
+//! A scripted model on loopback, for the tests. It speaks the four wire formats and plays, turn by
+//! turn, what real servers do: answer, call tools, refuse, fail, disconnect, send slowly, flood.
 //!
 //! ```text
-//! let server = Server::start(vec![Turn::call("Read", json!({"path": "a.py"})), Turn::status(429), Turn::say("done")]);
+//! let server = Server::start(vec![
+//!     Turn::call("Read", json!({"path": "a.py"})),
+//!     Turn::status(429),
+//!     Turn::say("done"),
+//! ]);
 //! … --base-url server.url …
 //! assert_eq!(server.requests().len(), 3);
 //! ```
@@ -20,25 +24,25 @@ use serde_json::{Value, json};
 
 pub(crate) use wire::Wire;
 
-/// What a dripping or hanging server waits between looks at whether its test is over.
+/// How often a slow or hanging server checks whether its test is over.
 const TICK: Duration = Duration::from_millis(20);
 const BODY_BYTES_MAX: usize = 64 << 20;
 
 pub(crate) struct Server {
-    /// Without a path: `http://127.0.0.1:4711`. The OpenAI formats want `/v1` behind it, and take
-    /// any path.
+    /// Without a path: `http://127.0.0.1:4711`. The OpenAI formats expect `/v1` after it; the
+    /// server accepts any path.
     pub(crate) url: String,
     seen: Arc<Mutex<Vec<SeenRequest>>>,
     connections: Arc<AtomicUsize>,
     over: Arc<AtomicBool>,
 }
 
-/// A request as it came.
+/// A request as it arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct SeenRequest {
     pub(crate) wire: Wire,
     pub(crate) path: String,
-    /// Names in lower case.
+    /// Names in lowercase.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Value,
     pub(crate) bytes: usize,
@@ -53,13 +57,13 @@ pub(crate) enum Turn {
         headers: Vec<(String, String)>,
         body: String,
     },
-    /// The request is read and nothing follows.
+    /// Reads the request and sends nothing.
     Hang,
-    /// The connection is closed without a word.
+    /// Closes the connection without an answer.
     Drop,
-    /// A status of 200 and then one answer of so many bytes, in text.
+    /// Status 200, then one text answer of this many bytes.
     Flood(usize),
-    /// A status of 200, and this where the events should be.
+    /// Status 200, then this text in place of the events.
     Raw(String),
 }
 
@@ -69,11 +73,11 @@ pub(crate) struct Answer {
     pub(crate) text: String,
     pub(crate) calls: Vec<(String, Value)>,
     pub(crate) ending: Ending,
-    /// Sent, of it read from the cache, and received tokens.
+    /// Tokens: sent, sent but read from the cache, received.
     pub(crate) usage: (u64, u64, u64),
-    /// The connection breaks after so many events.
+    /// The connection breaks after this many events.
     pub(crate) events_max: Option<usize>,
-    /// Events, fields and comments nobody has heard of are strewn in.
+    /// Adds unknown events, fields and comments.
     pub(crate) is_noisy: bool,
     /// The pause before each event.
     pub(crate) drip: Duration,
@@ -81,13 +85,13 @@ pub(crate) struct Answer {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Ending {
-    /// As the answer has it: tools are called, or it is over.
+    /// The answer decides: it ends with tool calls, or it ends the turn.
     #[default]
     Natural,
-    /// Cut off; the arguments of a last tool call are not whole.
+    /// Cut off: the arguments of a last tool call are incomplete.
     MaxTokens,
     Refusal,
-    /// The stream tells of an error after the first events.
+    /// The stream reports an error after the first events.
     Error,
 }
 
@@ -100,7 +104,7 @@ impl Turn {
         Turn::say("").and_call(name, input)
     }
 
-    /// One more tool call in the same answer.
+    /// Adds a tool call to the same answer.
     pub(crate) fn and_call(self, name: &str, input: Value) -> Self {
         self.with(|answer| answer.calls.push((name.to_owned(), input)))
     }
@@ -113,7 +117,7 @@ impl Turn {
         self.with(|answer| answer.ending = ending)
     }
 
-    /// Sent, of it read from the cache, and received tokens.
+    /// Tokens: sent, sent but read from the cache, received.
     pub(crate) fn costing(self, sent: u64, cached: u64, received: u64) -> Self {
         self.with(|answer| answer.usage = (sent, cached, received))
     }
@@ -130,7 +134,7 @@ impl Turn {
         self.with(|answer| answer.drip = pause)
     }
 
-    /// An error in the words of the wire format.
+    /// An error in the wire format's own form.
     pub(crate) fn status(code: u16) -> Self {
         Turn::Status { code, headers: Vec::new(), body: String::new() }
     }
@@ -149,7 +153,7 @@ impl Turn {
         self
     }
 
-    /// How many events the answer has on the wire.
+    /// The number of events of this answer on the wire.
     pub(crate) fn events(&self, wire: Wire) -> usize {
         match self {
             Turn::Answer(answer) => wire.events(answer, "m").len(),
@@ -170,7 +174,7 @@ impl SeenRequest {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// How many answers of a model the conversation holds: by it a server without memory knows its
+    /// The number of model answers in the conversation. A stateless server uses it to find its
     /// turn.
     pub(crate) fn answers(&self) -> usize {
         self.wire.answers(&self.body)
@@ -178,8 +182,8 @@ impl SeenRequest {
 }
 
 impl Server {
-    /// Plays the turns in the order in which requests arrive; a request too many is told so with a
-    /// 400.
+    /// Plays the turns in the order in which requests arrive. Every further request gets a 400 that
+    /// says so.
     pub(crate) fn start(turns: Vec<Turn>) -> Self {
         let next = AtomicUsize::new(0);
         Self::answering(move |_| {
@@ -188,8 +192,8 @@ impl Server {
         })
     }
 
-    /// Plays what `turn` makes of each request; for conversations that are begun anew or run side
-    /// by side.
+    /// Plays the turn that `turn` returns for each request. This suits conversations that restart
+    /// or run in parallel.
     pub(crate) fn answering(turn: impl Fn(&SeenRequest) -> Turn + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -210,7 +214,7 @@ impl Server {
                 connections.fetch_add(1, Ordering::SeqCst);
                 let (seen, over, turn) = (Arc::clone(&seen), Arc::clone(&over), Arc::clone(&turn));
                 thread::spawn(move || {
-                    // A client that goes away in the middle is what some tests are about.
+                    // In some tests the client disconnects on purpose.
                     serve(stream, &seen, &over, turn.as_ref()).ok();
                 });
             }
@@ -225,7 +229,7 @@ impl Server {
 }
 
 impl Server {
-    /// How many connections were made.
+    /// How many connections clients made.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
@@ -234,7 +238,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
-        // The listener waits for one more connection to see that it is over.
+        // One more connection wakes the listener, which then sees that the test is over.
         TcpStream::connect(self.url.trim_start_matches("http://")).ok();
     }
 }
@@ -278,7 +282,7 @@ fn read_request(reader: &mut impl BufRead) -> std::io::Result<Option<SeenRequest
     Ok(Some(SeenRequest { wire: Wire::of(&path), path, headers, body: value, bytes: length }))
 }
 
-/// Whether the connection may carry another request.
+/// Returns whether the connection may carry another request.
 fn play(
     turn: &Turn,
     request: &SeenRequest,

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-/// Names the test that is left out, whole or in part, and why.
+/// Reports which test is skipped, completely or in part, and why.
 pub(crate) fn skipped(why: &str) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("a test");
@@ -16,7 +16,7 @@ pub(crate) fn skipped(why: &str) {
         reason = "tests are told where to note what they leave out"
     )]
     let Some(list) = std::env::var_os("REDGREEN_TEST_SKIPPED") else { return };
-    // One write of one line, for others write to it as well.
+    // Write the line in one call, because other processes append to the file, too.
     let line = format!("{test}\t{why}\n");
     OpenOptions::new()
         .append(true)

@@ -1,5 +1,5 @@
 //! House rules that no compiler checks. Each rule is a function from a file to its violations and
-//! runs over every file that git tracks or would add; the examples next to each rule prove that it
+//! runs over every file that git tracks or would add. The examples next to each rule prove that it
 //! can fail.
 
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ mod layers;
 mod source;
 mod text;
 
-/// Files that record what others wrote (captured output, sample projects) follow no rule of ours
-/// about style.
+/// Files that record what others wrote (captured output, sample projects) need not follow our style
+/// rules.
 const RECORDED: &str = "testdata/";
 const GIT_LIMITS: Limits = Limits { wall: Duration::from_secs(60), output_bytes_max: 16 << 20 };
 
-/// A text file, its path relative to the root and with `/`.
+/// A text file. Its path is relative to the root and uses `/`.
 struct File {
     path: String,
     text: String,
@@ -53,11 +53,11 @@ fn root() -> PathBuf {
     root.canonicalize().unwrap()
 }
 
-/// Every text file git tracks, and new ones it does not ignore, so that a fault shows before the
-/// first commit.
+/// Every text file that git tracks, and new files it does not ignore, so that violations show
+/// before the first commit.
 fn files() -> Vec<File> {
     let root = root();
-    // In a container the checkout often belongs to somebody else; listing it is harmless.
+    // In a container another user often owns the checkout; listing it is harmless.
     let output = Program::new("git")
         .args(["-c", "safe.directory=*", "ls-files", "-z"])
         .args(["--cached", "--others", "--exclude-standard"])
@@ -73,7 +73,7 @@ fn files() -> Vec<File> {
     let mut names: Vec<&str> = names.split_terminator('\0').collect();
     names.sort_unstable();
     names.dedup();
-    // What is deleted but still in the index cannot be read, and what is not text has no lines.
+    // A deleted file may still be in the index, and a binary file has no lines.
     names
         .into_iter()
         .filter_map(|name| Some(File::new(name, &std::fs::read_to_string(root.join(name)).ok()?)))
@@ -85,7 +85,7 @@ fn file(path: &str) -> File {
     File::new(path, &text.unwrap_or_else(|error| panic!("{path}: {error}")))
 }
 
-/// The rule holds for the whole tree.
+/// Checks the rule on the whole tree.
 #[track_caller]
 fn holds(rule: impl Fn(&File) -> Vec<String>) {
     let files = files();
@@ -98,7 +98,7 @@ fn clean(faults: &[String]) {
     assert!(faults.is_empty(), "{} to put right:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// The faults of an example, as the numbers of their lines.
+/// Compares the line numbers of an example's violations.
 #[track_caller]
 fn check(rule: impl Fn(&File) -> Vec<String>, path: &str, text: &str, expected: &[usize]) {
     lines_are(&rule(&File::new(path, text)), path, expected);

@@ -13,14 +13,14 @@ use super::{ask, calls, client, request, text};
 use crate::runner::node_modules;
 use crate::skip::skipped;
 
-/// Its server, until the test is over.
+/// A running aimock server, until the test ends.
 struct Aimock {
     url: String,
     child: Child,
 }
 
 impl Aimock {
-    /// None, and a word about it, where it is not installed.
+    /// Returns `None` and reports the skipped test if aimock is not installed.
     fn start(flags: &[&str]) -> Option<Self> {
         let program = node_modules().join("@copilotkit/aimock/dist/cli.js");
         if !program.is_file() {
@@ -120,7 +120,7 @@ fn whole_conversations_are_held_with_a_mock_of_others() {
 
 #[test]
 fn a_mock_that_misbehaves_is_named_for_what_it_does() {
-    // It asks for a second after each request too many.
+    // After a rate limit, aimock asks the client to wait a second.
     let hasty = Limits { patience: RetryLimits { asked_ms_max: 500, ..QUICK.patience }, ..QUICK };
     for (flag, kinds) in [
         ("--chaos-drop", [ModelErrorKind::Server].as_slice()),

@@ -1,6 +1,6 @@
 //! Answers of a real model: two exchanges with a small code model behind llama.cpp's server, in
-//! both of its formats, recorded once and replayed here. The model is Qwen2.5-Coder-1.5B-Instruct;
-//! its abilities are not under test.
+//! both of its formats. They were recorded once and are replayed here. The model is
+//! Qwen2.5-Coder-1.5B-Instruct; its abilities are not under test.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -31,7 +31,7 @@ fn first() -> Request {
     }
 }
 
-/// The request that follows: the answer, and what its calls gave.
+/// The second request: it adds the answer, and the results of its calls.
 fn second(reply: Reply) -> Request {
     let mut request = first();
     let results = reply.blocks.iter().filter_map(|block| match block {

@@ -12,7 +12,7 @@ use super::{ENOUGH, Limits, ModelErrorKind, QUICK, RetryLimits, ask, provider, r
 use crate::server::{Server, Turn, Wire};
 use crate::skip::skipped;
 
-/// Takes the port of the server behind it, and prints its own.
+/// Takes the port of the server behind it, and prints its own port.
 const FORWARDER: &str = r#"
 import socket, ssl, sys, threading
 
@@ -73,7 +73,7 @@ impl Drop for Forwarder {
     }
 }
 
-/// Whether openssl could make `cert.pem` and `key.pem` in the folder.
+/// Makes `cert.pem` and `key.pem` in the folder with openssl, and returns whether that worked.
 fn has_certificate(folder: &Path) -> bool {
     let make = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=here \
         -addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE -keyout key.pem -out cert.pem";

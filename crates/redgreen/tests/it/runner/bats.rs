@@ -25,7 +25,7 @@ fn every_situation() {
             "source ./nosuch.sh\n@test \"a\" {\n  true\n}\n",
             &["DidNotCompile", "MissingSymbol - test/calc.bats:1"],
         ),
-        // To bash this is a command that fails.
+        // To bash this is a failing command.
         missing_function: (
             "@test \"a\" {\n  subtract 2 1\n}\n",
             &["Failed", "Failed calc.bats::a"],
@@ -33,7 +33,7 @@ fn every_situation() {
         syntax_error: ("@test \"b\" {\n  if\n}\n", &["DidNotCompile", "Syntax - test/calc.bats:…"]),
         none_collected: ("# nothing\n", &["NoTests"]),
         filter_matches_nothing: ("calc.bats::nothing", &["NoTests"]),
-        // Each test is a process of its own; one that ends early has failed.
+        // Each test is a process. One that exits early has failed.
         ends_with_0: (
             "@test \"ends\" {\n  exit 0\n  false\n}\n",
             &["Failed", "Failed calc.bats::ends"],
@@ -45,7 +45,7 @@ fn every_situation() {
             "@test \"is (1+1) [a*]\" {\n  true\n}\n@test \"is <2>\" {\n  false\n}\n",
             &["Failed", "Failed calc.bats::is <2>", "Passed calc.bats::is (1+1) [a*]"],
         ),
-        // Which lines are its own Bats cannot tell.
+        // Bats cannot tell which lines are its own.
         imitates_a_summary: (
             "@test \"forges\" {\n  echo 'ok 2 ghost' >&3\n  false\n}\n",
             &["Crashed", "Failed calc.bats::forges"],

@@ -1,5 +1,5 @@
-//! A test command of the user: redgreen reads any report that it wrote in this run, and otherwise
-//! uses its exit code and says so.
+//! A user's test command: redgreen reads any report that the command wrote in this run, and
+//! otherwise uses its exit code and says so.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const ONE: &str = "<testsuite><testcase classname=\"A\" name=\"a\"/></testsuite>
 const TWO: &str =
     "<testsuite><testcase name=\"b\"><failure message=\"no\"/></testcase></testsuite>";
 
-/// `[test]` as a person writes it, and what is shown of a run.
+/// `[test]` as a user writes it, and the displayed report.
 #[track_caller]
 fn check(project: &Project, test: &str, expected: &[&str]) {
     let settings = Settings { timeout: Duration::from_secs(20), ..settings() };
@@ -58,7 +58,7 @@ fn reports_are_read_and_only_those_of_this_run() {
     check(&project, both, &["Failed", "Failed b", "Passed A::a"]);
     let one = "command = \"cp one.xml out/1.xml\"\nreport = \"out/**/*.xml\"\nformat = \"junit\"";
     check(&project, one, &["Passed", "Passed A::a"]);
-    // What the last run wrote is still there.
+    // The report of the previous run still exists, but does not count.
     check(&project, "command = \"true\"\nreport = \"out/*.xml\"", &["Crashed"]);
     check(
         &project,

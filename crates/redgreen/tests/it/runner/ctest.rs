@@ -10,7 +10,7 @@ use redgreen_core::report::LoadErrorKind;
 use super::{Project, check, is_installed, shown};
 use crate::skip::skipped;
 
-/// A library and a program of tests for it; `None`, and said so, where something is not installed.
+/// A library and its test program, or `None` and a message if something is not installed.
 fn project(library: &str, header: &str, tests: &str) -> Option<Project> {
     if !["cmake", "ctest", "c++"].iter().all(|program| is_installed(program)) {
         return None;
@@ -109,7 +109,7 @@ fn what_does_not_compile_is_reported_apart_from_what_hangs() {
         "tests/calc_test.cpp",
         &format!("{USES}TEST(Calc, Hangs) {{ for (;;) pause(); }}\n"),
     );
-    // Built first, so that the time goes into the test.
+    // Build first, so that the time limit covers only the test.
     assert_eq!(project.list(), ["Calc.Hangs"]);
     assert_eq!(shown(&project.run_within(Duration::from_secs(6))), "TimedOut\nTimedOut Calc.Hangs");
 }
@@ -147,11 +147,11 @@ fn a_file_stands_for_the_tests_built_from_it() {
     assert_eq!(files(&["tests/calc_test.cpp"]), "Failed\nFailed calc");
     let both = "Failed\nFailed calc\nPassed other";
     assert_eq!(files(&["tests/other_test.cpp", "tests/calc_test.cpp"]), both);
-    // Nobody knows whose a header is.
+    // redgreen cannot know which tests use a header.
     assert_eq!(files(&["tests/data.h"]), both);
 }
 
-/// Catch2 in one header takes the compiler half a minute, and longer on a busy machine.
+/// Compiling single-header Catch2 takes half a minute, and longer on a busy machine.
 #[test]
 fn catch2_is_understood_by_its_last_words() {
     let library = "set(CMAKE_CXX_FLAGS_DEBUG -O0)\nfind_package(Catch2 2 REQUIRED)\ntarget_link_libraries(calc_test Catch2::Catch2)\n\

@@ -37,7 +37,7 @@ fn every_situation() {
         syntax_error: ("func TestA(t *testing.T {\n}\n", &["DidNotCompile", "Syntax - calc_test.go:5", "…"]),
         none_collected: ("var _ testing.TB\n", &["NoTests"]),
         filter_matches_nothing: ("example.com/demo.TestNothing", &["NoTests"]),
-        // Go itself takes it for a failure of the package.
+        // Go itself reports a failure of the package.
         ends_with_0: (
             "import \"os\"\n\nfunc TestA(t *testing.T) {\n\tos.Exit(0)\n}\n",
             &["Crashed", "Crashed example.com/demo.TestA"],

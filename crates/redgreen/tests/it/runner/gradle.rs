@@ -19,7 +19,7 @@ public class CalcTest {
 }
 ";
 
-/// One run: each takes Gradle half a minute.
+/// A single run, because each takes Gradle half a minute.
 #[test]
 fn what_fails_is_reported_apart_and_placed() {
     if !is_installed("gradle") {
@@ -57,7 +57,7 @@ fn what_fails_is_reported_apart_and_placed() {
     assert_eq!(listed, ran);
 }
 
-/// JaCoCo as a Debian package, which plugins of Gradle otherwise get from a repository of Maven.
+/// JaCoCo from Debian packages. Gradle's plugin usually downloads it from a Maven repository.
 const JACOCO: [&str; 8] = [
     "org.jacoco.agent-0.8.6",
     "org.jacoco.ant",

@@ -1,4 +1,4 @@
-//! The real test runners for JavaScript. Each situation is written once and tried with every
+//! The real test runners for JavaScript. Each situation is written once and runs with every
 //! installed runner.
 
 use std::os::unix::fs::symlink;
@@ -13,22 +13,22 @@ use redgreen_core::report::{Outcome, Report};
 use super::{Project, STOPPED_MAX, check, is_installed, settings, shown};
 use crate::skip::skipped;
 
-/// What differs between the runners.
+/// The differences between the runners.
 struct Dialect {
     runner: &'static str,
-    /// The folder of an older or newer version; the usual one, if none is named.
+    /// The folder of an older or newer version, or `None` for the usual one.
     version: Option<&'static str>,
     manifest: &'static str,
     calc: &'static str,
     /// The first line of every test file.
     uses: &'static str,
-    /// The line that loads what is not there.
+    /// The line that imports a missing module.
     loads_nothing: &'static str,
     missing: &'static str,
     syntax: &'static str,
-    /// All files are loaded before the first test: one that is broken ends the run.
+    /// The runner loads all files before the first test, so a broken file ends the run.
     loads_all_first: bool,
-    /// Of the tests `adds` and `leaves`, when the second ends its process with 0.
+    /// The report on the tests `adds` and `leaves`, if the second exits its process with 0.
     leaves: &'static [&'static str],
 }
 
@@ -87,14 +87,14 @@ const VITEST_4: Dialect = Dialect {
 
 const JEST_27: Dialect = Dialect {
     version: Some("jest-27"),
-    // It does not tell when a test begins.
+    // This version does not report when a test begins.
     leaves: &["Crashed", "Passed test/calc.test.js > adds"],
     ..JEST
 };
 
 const MOCHA_9: Dialect = Dialect {
     version: Some("mocha-9"),
-    // It does not tell the code of an error.
+    // This version does not report the code of an error.
     missing: "MissingSymbol Error test/calc.test.js:2",
     ..MOCHA
 };
@@ -151,8 +151,8 @@ pub(crate) fn node_modules() -> PathBuf {
     )
 }
 
-/// The oldest and newest versions of runners beside those of `node_modules`, a folder each, that
-/// `scripts/test` installs.
+/// Folders with the oldest and newest versions of runners, in addition to those in `node_modules`.
+/// `scripts/test` installs them.
 pub(crate) fn versions() -> PathBuf {
     #[expect(clippy::disallowed_methods, reason = "tests are told where the runners are")]
     let given = std::env::var_os("REDGREEN_TEST_VERSIONS");
@@ -162,8 +162,7 @@ pub(crate) fn versions() -> PathBuf {
     )
 }
 
-/// A project of the runner's with these tests; `None`, and said so, where the runner is not
-/// installed.
+/// A project with these tests, or `None` and a message if the runner is not installed.
 fn project(dialect: &Dialect, files: &[(&str, &str)]) -> Option<Project> {
     let modules = dialect
         .version
@@ -281,7 +280,7 @@ fn without_tests(dialect: &Dialect) {
     check(&project, &["NoTests"]);
 }
 
-/// What one test's run gave, without what it left out.
+/// The report on one test, without the tests that did not run.
 fn ran(project: &Project, id: &str) -> Vec<String> {
     project.one(id).lines().filter(|line| !line.starts_with("NotRun")).map(str::to_owned).collect()
 }
@@ -328,7 +327,7 @@ fn output_that_imitates_results_changes_nothing(dialect: &Dialect) {
     runs(dialect, body, &["Failed", "Failed test/calc.test.js > noise"]);
 }
 
-/// Settings of the project that stop early, run nothing, or add files to those that are asked for.
+/// Project settings that stop early, run nothing, or add files to the requested ones.
 #[test]
 fn settings_leave_no_test_out() {
     let bad = "test('adds', () => assert.equal(calc.add(1, 2), 4))\ntest('other', () => {})\n";

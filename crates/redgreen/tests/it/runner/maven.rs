@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Project, is_installed, shown};
 use crate::skip::skipped;
 
-/// Debian's repository of what Maven needs, which is there without a network.
+/// Debian's repository contains everything Maven needs, and works without a network.
 const SETTINGS: &str = "/etc/maven/settings-debian.xml";
 const JUNIT: &str = "/usr/share/maven-repo/org/junit/jupiter/junit-jupiter";
 const SUREFIRE: &str = "/usr/share/maven-repo/org/apache/maven/plugins/maven-surefire-plugin";
@@ -28,7 +28,7 @@ class CalcTest {
 }
 ";
 
-/// One run: each takes Maven half a minute.
+/// A single run, because each takes Maven half a minute.
 #[test]
 fn a_failure_is_reported_and_placed() {
     if !is_installed("mvn") {

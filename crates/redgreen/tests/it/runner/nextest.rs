@@ -6,7 +6,7 @@ use redgreen_core::framework::invoke::Selection;
 
 use super::{ADD, Project, check, is_installed, shown};
 
-/// A package that configures nextest; `None`, and said so, where it is not installed.
+/// A package that configures nextest, or `None` and a message if nextest is not installed.
 fn project(lib: &str, tests: &str) -> Option<Project> {
     is_installed("cargo-nextest").then(|| {
         let config = "[profile.default]\nretries = 2\nfail-fast = true\n";

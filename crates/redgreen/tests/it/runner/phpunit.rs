@@ -12,7 +12,7 @@ const CONFIG: &str = "<phpunit bootstrap=\"src/calc.php\"><testsuites><testsuite
 const CALC: &str =
     "<?php\nfunction add($a, $b) {\n    return $a + $b;\n}\nfunction never() {\n    return 7;\n}\n";
 
-/// A project with one class of tests; `None`, and said so, where PHPUnit is not installed.
+/// A project with one test class, or `None` and a message if PHPUnit is not installed.
 fn project(body: &str) -> Option<Project> {
     is_installed("phpunit").then(|| {
         let test = format!("<?php\nuse PHPUnit\\Framework\\TestCase;\nclass CalcTest extends TestCase {{\n{body}}}\n");
@@ -116,7 +116,7 @@ fn lines_that_were_reached_are_known() {
     let limits = redgreen::process::Limits { wall: super::TIMEOUT, output_bytes_max: 1 << 16 };
     match driver.output(limits, &redgreen::process::Stop::default()).unwrap().success() {
         true => assert_eq!(project.coverage("src/calc.php"), Some((vec![3], vec![6]))),
-        // Nothing was measured, which is not the same as nothing reached.
+        // No measurement is not the same as no lines reached.
         false => assert_eq!(project.coverage("src/calc.php"), None),
     }
 }

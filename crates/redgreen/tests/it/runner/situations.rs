@@ -1,4 +1,4 @@
-//! The situations that redgreen must recognise with every runner, as one table. A framework fills
+//! A table of the situations that redgreen must recognize with every runner. Each framework fills
 //! in its tests and the expected report.
 
 use std::thread;
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use super::{Project, is_installed, shown};
 
-/// A situation of one framework: the tests, and what is shown of the run. A line that ends with `…`
-/// is the beginning of what is shown; `…` alone is any lines or none, where the runner may be
-/// killed before or after it told of a test.
+/// A situation of one framework: the tests, and the displayed report. A line that ends with `…` is
+/// a prefix. `…` alone matches any number of lines, because the runner may be killed before or
+/// after it reports a test.
 pub(super) type Row = (&'static str, &'static [&'static str]);
 
 pub(super) struct Situations {
-    /// Without it the framework is left out, by name.
+    /// If this program is missing, the framework is skipped by name.
     pub(super) program: &'static str,
     /// A project with these tests.
     pub(super) project: fn(&str) -> Project,
@@ -30,18 +30,18 @@ pub(super) struct Situations {
     pub(super) hang_seconds: u64,
     pub(super) skipped: Row,
     pub(super) parameters: Row,
-    /// Prints what looks like the runner's own report of a success, and fails.
+    /// Prints a fake success report in the runner's format, and fails.
     pub(super) imitates_a_summary: Row,
 }
 
-/// How a row's tests, or its id, are run and shown.
+/// Runs a row's tests, or its id, and shows the report.
 type Look<'a> = &'a (dyn Fn(&str) -> String + Sync);
 
-/// How many run at a time: a few seconds each, and most of it waiting.
+/// How many rows run in parallel: each takes a few seconds and mostly waits.
 const AT_ONCE: usize = 3;
 
 impl Situations {
-    /// Runs them all; what is not as expected is told together.
+    /// Runs all rows, and reports all differences together.
     pub(super) fn check(&self) {
         if !is_installed(self.program) {
             return;

@@ -12,7 +12,7 @@ pub(crate) enum Wire {
     Gemini,
 }
 
-/// A piece of the stream.
+/// One event of the stream.
 pub(crate) struct Event {
     name: Option<&'static str>,
     pub(crate) data: String,
@@ -57,7 +57,8 @@ impl Wire {
                 count(&body["messages"], &|item| item["role"] == "assistant")
             }
             Wire::Gemini => count(&body["contents"], &|item| item["role"] == "model"),
-            // Several items make one answer there; each answer ends before something of the user's.
+            // In this format an answer consists of several items, and a user's item follows each
+            // answer.
             Wire::Responses => {
                 let is_own = |item: &Value| {
                     item["role"] == "assistant"
@@ -101,7 +102,7 @@ impl Wire {
         }
     }
 
-    /// How many events come before the first of the text.
+    /// The number of events before the first text event.
     pub(crate) fn opening(self) -> usize {
         match self {
             Wire::Anthropic => 2,
@@ -140,7 +141,7 @@ impl Wire {
     }
 }
 
-/// Two pieces, the second without its last letter where the answer is cut off.
+/// Splits the text in two. If the answer is cut off, the last letter is missing.
 fn pieces(text: &str, is_cut: bool) -> Vec<String> {
     let letters: Vec<char> = text.chars().collect();
     let whole = if is_cut { letters.len().saturating_sub(1) } else { letters.len() };
@@ -153,7 +154,7 @@ impl Answer {
         self.ending == Ending::MaxTokens
     }
 
-    /// The calls with their arguments; the last is not whole where the answer is cut off.
+    /// The calls with their arguments. If the answer is cut off, the last arguments are incomplete.
     fn arguments<'a>(&'a self) -> impl Iterator<Item = (usize, &'a str, Vec<String>)> {
         let last = self.calls.len().saturating_sub(1);
         let is_cut = self.is_cut();

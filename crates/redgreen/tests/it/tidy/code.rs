@@ -1,7 +1,7 @@
-//! Rust text with comments and the insides of literals blanked, so that rules look at code alone.
+//! Rust text without comments and the contents of literals, so that rules look only at code.
 
-/// The same text, character for character and line for line, with everything that is not code
-/// turned into spaces.
+/// The same text, character for character and line for line, with spaces in place of everything
+/// that is not code.
 pub(super) fn only(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let mut code = String::with_capacity(text.len());
@@ -20,7 +20,7 @@ pub(super) fn only(text: &str) -> String {
     code
 }
 
-/// Where the comment or literal that starts at `at` ends; `at` itself if none does.
+/// Where the comment or literal at `at` ends, or `at` if none starts there.
 fn skip(letters: &[char], at: usize) -> usize {
     let rest = &letters[at..];
     let in_word = at > 0 && is_word(letters[at - 1]);
@@ -80,7 +80,7 @@ fn raw_string(rest: &[char], prefix: usize) -> usize {
     body + inside + close.len()
 }
 
-/// Where `word` stands in `line` as a whole word.
+/// Whether `line` contains `word` as a whole word.
 pub(super) fn has_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();

@@ -1,13 +1,12 @@
-//! What is linked into the program: where it comes from, and under which licence. `cargo deny`
-//! knows more (advisories above all) and is not installed everywhere; this holds wherever the tests
-//! run.
+//! The program's dependencies: where they come from, and their licences. `cargo deny` checks more
+//! (above all advisories) but is not installed everywhere; this runs wherever the tests run.
 
 use redgreen::process::{Limits, Program, Stop};
 
 use super::{GIT_LIMITS, clean, file, root};
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
-/// The licences and the sources of a few hundred packages.
+/// Enough for the licences and sources of a few hundred packages.
 const METADATA: Limits = Limits { output_bytes_max: 64 << 20, ..GIT_LIMITS };
 
 /// The licences that `deny.toml` allows.
@@ -17,8 +16,8 @@ fn allowed() -> Vec<String> {
     licences.iter().map(|licence| licence.as_str().unwrap().to_owned()).collect()
 }
 
-/// Whether an SPDX expression can be met with these licences. `A OR B AND C` is read as
-/// `(A OR B) AND C`, which asks for more than it has to.
+/// Whether these licences satisfy an SPDX expression. `A OR B AND C` is read as `(A OR B) AND C`,
+/// which is stricter than necessary.
 fn is_met(expression: &str, allowed: &[String]) -> bool {
     let plain = expression.replace(['(', ')'], "").replace('/', " OR ");
     let is_allowed = |licence: &str| allowed.iter().any(|known| known == licence.trim());
@@ -36,7 +35,7 @@ fn unlicensed(metadata: &serde_json::Value, allowed: &[String]) -> Vec<String> {
     packages.iter().filter(is_bad).map(words).collect()
 }
 
-/// Packages of a lock file that come from elsewhere. Our own have no source.
+/// Packages of a lock file from other sources. Our own have no source.
 fn strange(lock: &str) -> Vec<String> {
     let sources = lock.lines().filter_map(|line| line.strip_prefix("source = "));
     sources

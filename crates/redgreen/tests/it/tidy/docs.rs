@@ -1,4 +1,4 @@
-//! Rules about the documentation: its links lead somewhere, and its tables say what the code says.
+//! Rules about the documentation: its links work, and its tables match the code.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ fn links_lead_somewhere(file: &File, exists: impl Fn(&str) -> bool) -> Vec<Strin
 
 /// The relative links of a line, without their anchors: `[a](b.md#c)` and `[a]: b.md`.
 fn links(line: &str) -> Vec<String> {
-    // What stands between backticks is text; the even pieces are outside.
+    // Text between backticks is not a link; even pieces are outside.
     let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("code");
     let inline = prose.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
     let definition = prose.strip_prefix('[').and_then(|rest| Some(rest.split_once("]: ")?.1));
@@ -50,7 +50,7 @@ fn links(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// The path from the root that a link in `from` means, unless it leads out.
+/// The path from the root that a link in `from` leads to, or `None` if it leaves the repository.
 fn place(from: &str, target: &str) -> Option<String> {
     if target.starts_with('/') {
         return None;
@@ -67,7 +67,7 @@ fn place(from: &str, target: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Both ways: a documented code is in the program, and a code of the program is documented.
+/// Every documented code exists in the program, and every code of the program is documented.
 fn codes_agree(page: &File, source: &File) -> Vec<String> {
     let documented = documented_codes(page);
     let real = real_codes(source);

@@ -16,7 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["cli", "web", "mcp", "hook"],
 ];
 const SOURCE: &str = "crates/redgreen/src/";
-/// These hold the modules together and belong to none.
+/// These connect the modules and belong to no layer.
 const ROOTS: &[&str] = &["lib", "main"];
 
 fn keeps_its_layer(file: &File) -> Vec<String> {
@@ -55,8 +55,8 @@ fn row(module: &str) -> Option<usize> {
     LAYERS.iter().position(|row| row.contains(&module))
 }
 
-/// Every top-level module that is named, with its line. `depth` is how many `super` lead to the
-/// crate's root.
+/// Every top-level module that the text names, with its line. `depth` is the number of `super`s up
+/// to the crate's root.
 fn uses(text: &str, depth: usize) -> Vec<(usize, String)> {
     let code: Vec<String> = only(text).lines().map(|line| rooted(line, depth)).collect();
     let code = code.join("\n");
@@ -73,7 +73,7 @@ fn uses(text: &str, depth: usize) -> Vec<(usize, String)> {
     found
 }
 
-/// Outside of inline modules, enough `super`s are the crate's root.
+/// Outside of inline modules, `depth` times `super` is the crate's root.
 fn rooted(line: &str, depth: usize) -> String {
     let way_up = "super::".repeat(depth);
     for start in ["use ", "pub use ", "pub(crate) use "] {
@@ -84,7 +84,7 @@ fn rooted(line: &str, depth: usize) -> String {
     line.to_owned()
 }
 
-/// The first name of each path after `crate::`, and where it is: one, or several in braces.
+/// The first name of each path after `crate::`, with its position: one, or several in braces.
 fn heads(rest: &str) -> Vec<(usize, String)> {
     let Some(group) = rest.strip_prefix('{') else {
         return vec![(0, head(rest))];

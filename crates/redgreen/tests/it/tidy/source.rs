@@ -1,11 +1,11 @@
-//! Rules about source files: how they open, how long they are, what they may not leave behind.
+//! Rules about source files: how they begin, how long they are, and what they must not contain.
 
 use super::code::{has_word, is_word, only};
 use super::{File, check, clean, file, holds, lines_are};
 
 const LINES_MAX: usize = 700;
 const MAIN_LINES_MAX: usize = 29;
-/// All that the pure crate may link: data in, data out. A parser is text in, tree out.
+/// Everything the pure crate may link: it turns data into data. A parser turns text into a tree.
 const CORE_DEPENDENCIES: &[&str] = &[
     "quick-xml",
     "regex",
@@ -24,9 +24,9 @@ const CORE_DEPENDENCIES: &[&str] = &[
     "tree-sitter-typescript",
 ];
 const CORE_MANIFEST: &str = "crates/redgreen-core/Cargo.toml";
-/// Written by a program, for a program.
+/// Written and read by programs.
 const GENERATED: &[&str] = &[".lock", ".snap"];
-/// The door to stdout and stderr; what the fenced child prints is read by its parent.
+/// The only files that may print. The parent reads what the sandboxed child prints.
 const PRINTS: &[&str] = &["src/view/screen.rs", "src/sandbox/linux/fenced.rs"];
 const UNFINISHED_MACROS: &[&str] = &["todo!", "unimplemented!"];
 // In two halves, or this file would break its own rule.
@@ -123,14 +123,14 @@ fn core_depends_on_little(manifest: &File) -> Vec<String> {
     linked.iter().map(|name| manifest.fault(place(name), &format!("{name}: {advice}"))).collect()
 }
 
-/// What is linked into the crate; what only its tests use is free.
+/// The crates that are linked in. Dependencies of tests do not count.
 fn dependencies(table: &toml::Table) -> Vec<String> {
     let sections = ["dependencies", "build-dependencies"].into_iter();
     let tables = sections.filter_map(|section| table.get(section)?.as_table());
     tables.flat_map(|table| table.keys().cloned()).collect()
 }
 
-/// Text that is not ours is made harmless in one place, so there is one place that prints.
+/// One place sanitizes foreign text, so only that place prints.
 fn prints_through_the_door(file: &File) -> Vec<String> {
     let prints =
         |path: &str| path.contains("/src/") && !PRINTS.iter().any(|door| path.ends_with(door));
@@ -138,13 +138,13 @@ fn prints_through_the_door(file: &File) -> Vec<String> {
         return Vec::new();
     }
     let code = only(&file.text);
-    // What stands below is the file's own tests.
+    // The file's own tests follow.
     let code = code.split("#[cfg(test)]").next().unwrap_or_default();
     let mut faults = Vec::new();
     for (number, line) in (1..).zip(code.lines()) {
         let asks = line.replace("stdout().is_terminal()", "").replace("stderr().is_terminal()", "");
         let mut streams = ["stdout()", "stderr()"].iter().flat_map(|name| asks.match_indices(name));
-        // `.stdout()` belongs to some value.
+        // `.stdout()` is a method of some value.
         let own =
             streams.any(|(at, _)| !asks[..at].ends_with(|before| before == '.' || is_word(before)));
         let raw = ["print!", "println!", "eprint!", "eprintln!", "error.print"];

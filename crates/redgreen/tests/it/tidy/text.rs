@@ -35,7 +35,7 @@ fn names_no_machine(file: &File) -> Vec<String> {
     faults
 }
 
-/// The folder at the start of a path, not in the middle of one.
+/// Whether the line has the folder at the start of a path, not in the middle of one.
 fn has_path(line: &str, folder: &str) -> bool {
     let inside = |letter: char| is_word(letter) || "-.~*)}>]".contains(letter);
     line.match_indices(folder).any(|(at, _)| !line[..at].chars().next_back().is_some_and(inside))
