@@ -108,7 +108,7 @@ fn a_message_during_a_turn_is_sent_to_an_agent_that_offers_it() {
     assert_eq!(sent["method"], "_session/steering");
     assert_eq!(sent["params"]["sessionId"], "s");
     assert_eq!(sent["params"]["prompt"][0]["text"], "use a dataclass");
-    // Its answer does not end the turn.
+    // The response to the message does not end the turn.
     assert!(!client.heard(r#"{"id":"message-1","result":{"outcome":"injected"}}"#).over);
     assert!(client.agent_output().transcript().contains("use a dataclass"));
     let end = json!({ "id": client.awaited, "result": { "stopReason": "end_turn" } });

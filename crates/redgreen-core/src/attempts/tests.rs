@@ -1,10 +1,10 @@
-//! Tables of attempts and which of them is chosen.
+//! Tables of attempts and the one that is chosen.
 
 use super::*;
 use crate::names::RunFile;
 use crate::verdict::{Code, Reason};
 
-/// An attempt in a few words: `accepted 10L 2/2w 1/3o 5/6m 2f $3 @tree`.
+/// An attempt in short form: `accepted 10L 2/2w 1/3o 5/6m 2f $3 @tree`.
 fn candidate(number: u32, words: &str) -> Candidate {
     let mut all = words.split(' ');
     let result = all.next().unwrap();
@@ -137,7 +137,8 @@ fn the_best_refused_attempt_continues() {
 
 #[test]
 fn unknown_evidence_and_more_tests_do_not_decide() {
-    // The same code; the second attempt adds a test, which only the first one is run with.
+    // The code is the same. The second attempt adds a test, and only the first attempt is run with
+    // it.
     check(&["accepted 1/1o 0/1m", "accepted 0/0o T 6/6m"], "2 by mutants killed");
     check(&["accepted 0/1o 9L", "accepted 0/0o T"], "1 by size of the diff");
     check(&["accepted 2/2o T", "accepted 1/1o T 9L"], "2 by size of the diff");

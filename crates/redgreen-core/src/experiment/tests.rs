@@ -1,4 +1,4 @@
-//! Tables for the controls: what each is made of, and what a run of it says.
+//! Tables for the controls: how each is built, and how its run is interpreted.
 
 mod built;
 mod documented;
@@ -15,7 +15,7 @@ use crate::report::{LoadError, LoadErrorKind, Status};
 use crate::syntax::Pick;
 use crate::verdict::Code;
 
-/// Two trees and what is asked about them. Files are `(path, text)`.
+/// Two trees, and the brief and target tests that go with them. Files are `(path, text)`.
 #[derive(Default)]
 struct Scene<'a> {
     before: &'a [(&'a str, &'a str)],
@@ -170,7 +170,7 @@ fn what_a_run_says_of_the_suite() {
             format!("wrong: green.not_discriminating {B}"),
         ),
         (Question::Impossible, "", vec!["-a[1]", "+a[2]", "-b"], "", "right".to_owned()),
-        // None of the tests ran: that is no answer.
+        // None of the tests ran, so there is no answer.
         (Question::OldCode, "", vec![], "", "ask: green.suspicious -".to_owned()),
         (Question::Impossible, "", vec!["+c"], "", "ask: green.suspicious -".to_owned()),
         (Question::Mutant, "< became >", vec![], "", "ask: green.suspicious -".to_owned()),
@@ -393,7 +393,7 @@ fn stand_ins_are_put_where_a_module_will_be() {
     }
 }
 
-/// The experiment with every expectation of the file changed.
+/// The experiment that changes every expectation of the file.
 fn everything_changed(material: &Material<'_>, path: &str, pick: Pick) -> Experiment {
     let first = impossible::impossible(material, &[path.to_owned()]).into_iter().next().unwrap();
     match pick {
@@ -579,7 +579,7 @@ fn a_helper_of_the_project_checks_where_the_test_fails_in_another_way() {
     let scene = Scene { targets: &[A], ..Scene::default() };
     for (status, message, calls, expected) in [
         ("-", "'x' is not 'IV'", "to_roman", "right"),
-        // That is what the code says which is not there yet, or nothing was called.
+        // The message only shows that the code is missing, or the test called nothing.
         ("-", "not implemented", "to_roman", "wrong: red.no_assertion tests/test_a.py::a"),
         ("-", "'x' is not 'IV'", "", "wrong: red.no_assertion tests/test_a.py::a"),
         ("+", "", "to_roman", "wrong: red.no_assertion tests/test_a.py::a"),
@@ -603,7 +603,7 @@ fn a_go_test_without_a_result_asks_for_nothing_unless_the_run_was_cut_short() {
     let scene = Scene { now: &[(file, source)], ..Scene::default() };
     for (tests, expected) in [
         (&["+a::TestOld"][..], "wrong: red.no_tests -"),
-        // With code that does nothing, another test may end the process.
+        // If the code does nothing, another test may end the process.
         (&["-a::TestOld"], "unknown: stubs"),
     ] {
         let ran = report(tests);

@@ -1,4 +1,4 @@
-//! Submissions from outside: which are refused, and by what name.
+//! Submissions from outside: which are refused, and with which message.
 
 use super::*;
 

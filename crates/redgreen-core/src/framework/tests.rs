@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A project with these files; a file may have a text.
+/// A project with these files, as `(path, text)`.
 fn folders(files: &[(&str, &str)]) -> Vec<Folder> {
     let mut folders = vec![Folder::default()];
     for (path, text) in files {

@@ -30,7 +30,7 @@ fn adding_is_idempotent_and_removing_undoes_it() {
     }
 }
 
-/// Whatever the form of a file, it has its former bytes again afterwards.
+/// Removal restores the exact bytes of a file, whatever its formatting.
 #[test]
 fn removing_restores_the_former_bytes() {
     for old in [

@@ -1,5 +1,5 @@
-//! The order of the rules as tables: which experiments a case asks for, and how it ends, without
-//! running anything.
+//! Tables for the order of the rules: which experiments a case requests, and the verdict. Nothing
+//! is run.
 
 use super::*;
 use crate::change::{ChangedPath, Class, Kind};
@@ -26,7 +26,7 @@ fn report(words: &str) -> Report {
 const TEST: &str = "tests/test_roman.py";
 const CODE: &str = "roman.py";
 
-/// A case in which a test of `to_roman` is written (RED), its code (GREEN), or the code is changed
+/// A case that adds a test of `to_roman` (RED), writes its code (GREEN) or changes the code
 /// (REFACTOR).
 struct Row {
     phase: JudgedPhase,
@@ -35,8 +35,8 @@ struct Row {
     facts: Vec<Reason>,
     /// A changed file that configures the test runner.
     config: Option<&'static str>,
-    /// What each experiment shows, by its question; the last one of a question holds for all that
-    /// follow.
+    /// The result of each experiment, by its question. The last result of a question also applies
+    /// to all later ones.
     shows: &'static [(&'static str, &'static str)],
 }
 
@@ -50,7 +50,7 @@ fn name(experiment: &Experiment) -> String {
     format!("{:?}@{tree}", experiment.question)
 }
 
-/// The experiments in their order, and the ruling.
+/// The experiments in order, and the verdict.
 fn play(row: &Row) -> (Vec<String>, Verdict) {
     let test =
         "from roman import to_roman\n\n\ndef test_four():\n    assert to_roman(4) == \"IV\"\n";
@@ -373,7 +373,7 @@ fn a_refactoring_calls_the_code_on_both_trees() {
             ("Calls@base", "+tests/test_roman.py::test_four"),
         ],
     };
-    // The tests of before are watched, and what they call is called on both trees.
+    // The old tests are recorded, and the calls they make are repeated on both trees.
     check(
         &row,
         &["Suite@head", "Calls@base", "Calls@base", "Calls@head"],
@@ -397,7 +397,7 @@ fn where_watching_disturbs_the_tests_nothing_is_called() {
     check(&row, &["Suite@head", "Calls@base"], "Accepted refactor.kept");
 }
 
-/// A RED that changes a file with an old test, so that it does not load: what it is about.
+/// Checks the targets of a RED that changes a file with an old test so that it does not load.
 #[track_caller]
 fn is_about(new: &str, targets: &[&str], unloaded: &[&str]) {
     const OLD: &str =
@@ -488,7 +488,7 @@ fn a_red_that_does_not_load_is_about_what_it_wrote() {
     is_about(&file(ONE), &["tests/test_roman.py::test_one"], &[]);
 }
 
-/// Settings of the runner that change no result may change with the code; others may not.
+/// Runner settings may change together with the code only if they change no result.
 #[test]
 fn changed_settings_are_tried_against_the_old_ones() {
     let row = |phase, config, shown: &'static [(&'static str, &'static str)]| Row {
@@ -521,10 +521,10 @@ fn changed_settings_are_tried_against_the_old_ones() {
         (JudgedPhase::Refactor, "tsconfig.json", SAME, true, "refactor.kept"),
         (JudgedPhase::Green, "pytest.ini", FAILS, true, "green.config_changed"),
         (JudgedPhase::Refactor, "pytest.ini", MORE, true, "refactor.config_changed"),
-        // Code of the runner, and redgreen's own settings.
+        // Code that the runner loads, and redgreen's own settings.
         (JudgedPhase::Green, "conftest.py", SAME, false, "green.config_changed"),
         (JudgedPhase::Green, "redgreen.toml", SAME, false, "green.config_changed"),
-        // More than the settings speaks against it.
+        // The settings are not the only problem.
         (JudgedPhase::Green, "pytest.ini", BROKEN, false, "green.config_changed"),
     ] {
         let (asked, verdict) = play(&row(phase, config, shown));

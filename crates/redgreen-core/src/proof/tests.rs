@@ -1,4 +1,4 @@
-//! What evidence proves, as tables.
+//! Tables of evidence and what it proves.
 
 use super::*;
 
@@ -67,7 +67,8 @@ fn a_test_has_the_class_that_it_showed() {
             vec![mutant(None, by("u"), &["t", "u"])],
             Class::DoesNotDiscriminate,
         ),
-        // An error may only show that something is missing: it has to notice something as well.
+        // An error may only show that code is missing, so the test must also detect the mutant, if
+        // there is one.
         (test("t", errs()), vec![mutant(None, by("t"), &["t"])], Class::Proven),
         (test("t", errs()), vec![], Class::Proven),
         (
@@ -76,7 +77,7 @@ fn a_test_has_the_class_that_it_showed() {
             Class::DoesNotDiscriminate,
         ),
         (test("t", fails()), vec![mutant(None, MutantResult::ByNone, &["t"])], Class::Proven),
-        // A mutant in some other place says nothing about this test.
+        // A mutant elsewhere says nothing about this test.
         (
             test("t", BaseResult::Passes),
             vec![mutant(Some(0), MutantResult::ByNone, &[])],
@@ -150,8 +151,8 @@ fn what_the_judge_refuses_is_refuted_and_what_it_leaves_open_stays_open() {
     assert_eq!(of(vec![step(Decision::Accepted, Code::GreenPasses)]).outcome, Outcome::Proven);
     assert_eq!(of(vec![open()]).outcome, Outcome::Inconclusive);
     assert_eq!(of(vec![open(), refused()]).outcome, Outcome::Refuted);
-    // The tests of a range that the judge refuses are not looked at one by one: nothing is said of
-    // their number.
+    // If the judge refuses a range, its tests are not examined one by one, so the sentence does not
+    // count them.
     let stopped = of(vec![refused()]);
     assert_eq!(stopped.sentence(), "the tests do not prove the change");
     assert!(

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Evidence from the strongest to the weakest: each decides, whatever comes after it.
+/// Evidence from the strongest to the weakest. Each row decides, whatever the later rows say.
 const PRECEDENCE: [(&str, Outcome); 12] = [
     ("our limit", Outcome::TimedOut),
     ("usage", Outcome::UsageError),

@@ -1,4 +1,4 @@
-//! Tables: a source, and what the questions see in it.
+//! Tables of source code and what each query finds in it.
 
 mod change;
 mod imports;

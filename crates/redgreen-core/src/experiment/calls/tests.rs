@@ -1,4 +1,4 @@
-//! When a call is blamed, as tables.
+//! Tables of calls and the differences that count against a change.
 
 use super::*;
 
@@ -50,15 +50,15 @@ fn code_that_answers_only_tests_is_seen_by_every_kind_of_outcome() {
 #[test]
 fn a_difference_that_tests_or_chance_explain_is_none() {
     check_green(FOUR, &[FOUR, FOUR], &[], None);
-    // A fixture or a mock made the answer.
+    // A fixture or a mock caused the answer.
     check_green(FOUR, &[OTHER, OTHER], &[OTHER, OTHER], None);
-    // It is another one each time.
+    // The answer changes from run to run.
     check_green(FOUR, &[OTHER, RAISES], &[FOUR, FOUR], None);
     check_green(FOUR, &[OTHER, OTHER], &[FOUR, OTHER], None);
-    // It could not be called, or the bare test could not be run.
+    // The function could not be called, or the bare test could not run.
     check_green(FOUR, &[UNKNOWN, UNKNOWN], &[FOUR, FOUR], None);
     check_green(FOUR, &[OTHER, OTHER], &[], None);
-    // The output was not seen while the tests ran.
+    // The test run did not capture the output.
     check_green(&FOUR.replace("\"\"", "null"), &[LOUD, LOUD], &[LOUD, LOUD], None);
 }
 
@@ -107,7 +107,7 @@ fn a_refactoring_keeps_what_users_of_the_code_see() {
     let object =
         |fields: &str| format!(r#"{{"gives": {{"is": "Account", "fields": {{{fields}}}}}}}"#);
     let one = r#"{"is": "int", "text": "1"}"#;
-    // Words of an exception, private fields and new ones are form.
+    // Exception messages, private fields and new fields may change.
     check_refactor(RAISES, &RAISES.replace("\"message\": \"4\"", "\"message\": \"four\""), &[]);
     check_refactor(
         &object(&format!(r#""_a": {one}"#)),
@@ -119,8 +119,8 @@ fn a_refactoring_keeps_what_users_of_the_code_see() {
         &object(""),
         &["to_roman(4) gave Account(a=1) before and gives Account() now"],
     );
-    // Whoever caught a base, took the keys in their order, hashed a value or relied on it not to
-    // change.
+    // These changes can break callers that catch a base class, read the keys in order, hash a value
+    // or rely on it being immutable.
     check_refactor(
         RAISES,
         &RAISES
@@ -156,12 +156,12 @@ fn a_refactoring_keeps_what_users_of_the_code_see() {
         &["to_roman(4) gave a frozen Point before and gives a Point now"],
     );
     check_refactor(&able(""), &able(r#", "frozen": true"#), &[]);
-    // What the function was never made for.
+    // A `TypeError` means that the function was never made for these arguments.
     check_refactor(&RAISES.replace("ValueError", "TypeError"), FOUR, &[]);
 }
 
-/// Calls `f(1)`, `f(2)` and `f(3)` with these answers, and what they give in order, and then
-/// backwards and each twice.
+/// `recorded` has the answers of `f(1)`, `f(2)` and `f(3)` in this order. `backwards` has the
+/// answers if they are called in reverse order, each twice.
 #[track_caller]
 fn check_position(recorded: &str, backwards: &str, arguments: bool, expected: bool) {
     let outcome = |text: &str| format!(r#"{{"gives": {{"is": "str", "text": "{text}"}}}}"#);
@@ -190,9 +190,9 @@ fn check_position(recorded: &str, backwards: &str, arguments: bool, expected: bo
 fn answers_that_follow_their_position_are_asked_about() {
     check_position("I IV IX", "I IV IX - - -", true, true);
     check_position("I IV IX", "IX IX IV IV I I", true, false);
-    // It hands out numbers, and goes on.
+    // It continues to hand out new numbers.
     check_position("1 2 3", "1 2 3 4 5 6", true, false);
-    // It is asked for nothing in particular.
+    // The calls have no arguments, or all answers are the same.
     check_position("1 2 3", "1 2 3 0 0 0", false, false);
     check_position("a a a", "a a a a a a", true, false);
 }

@@ -1,4 +1,4 @@
-//! What both sides of an equality contain, and which literals a test has to notice.
+//! What both sides of an equality contain, and which literals a test must notice.
 
 use super::*;
 
@@ -18,8 +18,8 @@ fn look_at(path: &str, source: &str) -> SideExperiment {
     }
 }
 
-/// The literals that the left side of the only equality does not hold, with a type of the project
-/// in it.
+/// The literals that the left side of the only equality lacks. Both sides contain a type of the
+/// project.
 fn hidden(source: &str, left: &[&str], right: &[&str]) -> String {
     let look = look_at("tests/test_a.py", source);
     let line = |side: usize, content: &[&str]| {
@@ -46,12 +46,12 @@ fn what_a_test_writes_out_is_looked_for_in_the_answer() {
         ("def test_a():\n    assert f() == Money(3, 'EUR')\n", &["3", "EUR"], &["3", "EUR"], ""),
         ("def test_a():\n    assert M(1) + M(2) == M(3)\n", &["1"], &["3"], "3>4"),
         ("def test_a():\n    want = M(3)\n    assert f() == want\n", &["1"], &["3"], "3>4"),
-        // What the test does not write out may differ.
+        // Values that the test does not write out may differ.
         ("def test_a():\n    assert parse('x') == Word('x')\n", &["x", "7"], &["x", "0"], ""),
-        // A number is as exact as it is written.
+        // A number is compared only to the precision it is written with.
         ("def test_a():\n    assert f() == 11.94\n", &["11.93"], &["11.94"], "11.94>11.95"),
         ("def test_a():\n    assert f() == V(0.7071)\n", &["0.70710678"], &["0.7071"], ""),
-        // Both are built by the test: it says what equality means.
+        // The test builds both sides, so it defines what equality means.
         (
             "def test_a():\n    assert C(1, 'Ann') == C(1, 'Anna')\n",
             &["1", "Ann"],
@@ -85,7 +85,7 @@ fn both_sides_are_passed_on_where_they_stand() {
     let rust = "#[test]\nfn adds() {\n    assert_eq!(M::new(1) + M::new(2), M::new(3));\n    assert!(f() == M::new(1));\n}\n";
     let told = "#[test]\nfn adds() { /* begin */\n    assert_eq!(L40(M::new(1) + M::new(2)), L41(M::new(3)));\n    assert!(f() == M::new(1));\n}\n";
     assert_eq!(scene("tests/a.rs", rust), told);
-    // A function of the test module builds as well.
+    // A function of the test module may build a side, too.
     let inner = "mod tests {\n    fn ann() -> C {\n        C { id: 1 }\n    }\n    #[test]\n    fn same() {\n        assert_eq!(ann(), C { id: 2 });\n    }\n}\n";
     assert_eq!(scene("src/a.rs", inner), "");
     let script = "test('a', () => {\n  expect(m.add(1)).toEqual(new M(3));\n});\n";

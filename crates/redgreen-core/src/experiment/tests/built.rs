@@ -1,4 +1,4 @@
-//! Calls that a program makes which is built with the code.
+//! Calls made by a program that is built with the code.
 
 use super::*;
 use crate::experiment::calls::built;

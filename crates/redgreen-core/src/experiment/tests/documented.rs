@@ -8,8 +8,8 @@ const OLD: &str = "/// ```\n/// assert_eq!(kit::share(90, 3), 30);\n/// ```\npub
 const ID: &str = "kit/doc::src/lib.rs - share";
 const RENAMED: &str = "kit/doc::src/lib.rs - part";
 
-/// Asks for each way in which the old examples can be laid out: what is laid, and what `seen` says
-/// against the candidate.
+/// Lays out the old examples in each possible way. Returns the text of each layout, and the
+/// objections to the candidate that follow from `seen`.
 fn told(now: &str, seen: &[&str]) -> Vec<(String, Vec<String>)> {
     let (before, now) = ([(FILE, OLD)], [(FILE, now)]);
     let scene = Scene { before: &before, now: &now, ..Scene::default() };
@@ -40,7 +40,7 @@ fn an_example_that_was_changed_has_to_hold_as_it_was() {
         said,
         ["the example of `share` in src/lib.rs was changed, and its old version did not run"]
     );
-    // One that nobody would run is laid out as it was.
+    // An example that the change marks with `ignore` is restored as it was.
     let [(text, _)] = told(&laid.replacen("```", "```ignore", 1), &[]).try_into().unwrap();
     assert_eq!(text, laid);
 }
@@ -52,7 +52,7 @@ fn an_example_may_follow_a_new_name() {
     assert_eq!((text, said), (OLD.replace("share", "part"), vec![]));
     let [(_, said)] = told(&renamed, &[&format!("-{RENAMED}")]).try_into().unwrap();
     assert_eq!(said.len(), 1);
-    // The function is gone, and nothing has its place.
+    // The function is gone, and nothing replaces it.
     assert!(told("pub fn other() {}\n", &[]).is_empty());
 }
 

@@ -30,10 +30,10 @@ fn code_that_only_tests_use_is_a_helper_unless_it_gives_values() {
         ("checks.py", "from roman import to_roman\n"),
     ];
     for (now, expected) in [
-        // What is changed alone is what the tests are about.
+        // If only one file changes, the tests are about that file.
         (&alone, vec![]),
         (&both, vec!["roman.py", "checks.py"]),
-        // Code that uses other changed code is what the tests are about.
+        // The tests are about code that uses other changed code.
         (&used, vec![]),
         (&index, vec![]),
     ] {
@@ -54,9 +54,9 @@ fn a_helper_decides_where_a_test_fails_without_its_change_and_without_what_it_is
     for (gives, alone, others, expected) in [
         ("NoneType", &fail, &fail, true),
         ("bool", &fail, &fail, true),
-        // A value is something for the test to look at: this is code like any other.
+        // A test can check a returned value, so this is ordinary code.
         ("str", &fail, &fail, false),
-        // The change to the helper does not matter, or nothing else does.
+        // The test passes without the helper's change, or without all other changes.
         ("NoneType", &pass, &fail, false),
         ("NoneType", &fail, &pass, false),
     ] {
@@ -90,7 +90,7 @@ fn code_may_not_begin_to_import_tests() {
         let scene = Scene { before: &before, now: &now, targets: &[TARGET], ..Scene::default() };
         assert_eq!(scene.ask(JudgedPhase::Green, imports_of_tests).len(), expected, "{new}");
     }
-    // A test of the same package is no import.
+    // A test in the same package does not count as an import.
     let java = ("src/test/java/demo/AddTest.java", "package demo;\n\nclass AddTest {}\n");
     let now = [java, ("src/main/java/demo/Calc.java", "package demo;\n\nclass Calc {}\n")];
     let scene = Scene { before: &[java], now: &now, ..Scene::default() };
@@ -103,11 +103,11 @@ fn code_that_replaces_a_function_of_the_language_is_seen() {
     let code = "Array.prototype.finalItem = last;\nNumber.prototype.toString = shown;\n";
     for (old, replaced, added, expected) in [
         ("", "Number.prototype.toString", false, true),
-        // An extension is a feature if a test names it, and otherwise something that tests meet
-        // without knowing.
+        // A new method is a feature if a test names it. Otherwise it affects tests that do not know
+        // about it.
         ("", "Array.prototype.finalItem", true, false),
         ("", "Number.prototype.toString", true, true),
-        // It did so before, or somebody else did it.
+        // The code replaced it before, or other code replaced it.
         (code, "Number.prototype.toString", false, false),
         ("", "Array.prototype.flat", false, false),
     ] {
@@ -143,7 +143,7 @@ fn a_row_that_needs_other_tests_is_no_news_where_rows_did_before() {
     for (tree, rows, expected) in [
         (Tree::Earlier, format!("-{old}"), true),
         (Tree::Earlier, format!("+{old}"), false),
-        // The tests of RED fail on its own tree because the code is not there.
+        // RED's tests fail on RED's own tree because the code is missing.
         (Tree::Base, format!("-{old}"), false),
     ] {
         let was = scene.ask(JudgedPhase::Green, |material| {

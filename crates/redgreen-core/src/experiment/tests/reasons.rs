@@ -1,4 +1,4 @@
-//! Tables for what the text of tests says for or against them.
+//! Tables of tests whose text speaks for or against them.
 
 use super::*;
 use crate::experiment::reworked::is_silent;

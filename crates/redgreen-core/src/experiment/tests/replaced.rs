@@ -1,4 +1,5 @@
-//! Which old tests may go in RED, and what may not change in REFACTOR, as tables of two trees.
+//! Which old tests may be removed in RED, and what must not change in REFACTOR, as tables of two
+//! trees.
 
 use super::*;
 use crate::experiment::replaced::{is_unwritten, replaced};
@@ -9,7 +10,7 @@ const CODE: (&str, &str) =
 const OLD: &str = "from shop import label, total\n\n\ndef test_total():\n    assert total([1]) == 1\n\n\n\
                    def test_label():\n    assert label(1) == \"1\"\n";
 
-/// The ids that are gone for a new test, when `after` is what the tests show now.
+/// The ids that `new` may remove, if the test run shows `after`.
 fn gone(new: &str, after: &[&str]) -> Vec<String> {
     let before = report(&["+tests/test_shop.py::test_total", "+tests/test_shop.py::test_label"]);
     let scene = Scene {
@@ -26,7 +27,7 @@ fn an_old_test_may_go_for_a_new_one_that_fails_and_asks_about_the_same_code() {
     let total = "tests/test_shop.py::test_total";
     let failing = ["-tests/test_shop.py::test_total_with_tax", "+tests/test_shop.py::test_label"];
     assert_eq!(gone(&renamed, &failing), [total]);
-    // The new test passes: nothing asks for the old one to go.
+    // The new test passes, so it does not require the removal of the old one.
     assert!(
         gone(
             &renamed,
@@ -34,7 +35,7 @@ fn an_old_test_may_go_for_a_new_one_that_fails_and_asks_about_the_same_code() {
         )
         .is_empty()
     );
-    // The new test asks about something else.
+    // The new test covers other code.
     let other = OLD.replace(
         "def test_total():\n    assert total([1]) == 1",
         "def test_big():\n    assert label(2) == \"two\"",
@@ -43,7 +44,7 @@ fn an_old_test_may_go_for_a_new_one_that_fails_and_asks_about_the_same_code() {
         gone(&other, &["-tests/test_shop.py::test_big", "+tests/test_shop.py::test_label"])
             .is_empty()
     );
-    // It is written as before, and did not run: something else took it away.
+    // The old test is unchanged but did not run, so something else removed it.
     let more = format!("{OLD}\n\ndef test_sum():\n    assert total([2]) == 3\n");
     assert!(
         gone(&more, &["-tests/test_shop.py::test_sum", "+tests/test_shop.py::test_label"])
@@ -73,7 +74,7 @@ fn what_red_removed_is_not_written_any_more() {
     }
 }
 
-/// Cargo and Go name the function, and not the file that it is in.
+/// Cargo and Go name the function but not its file.
 #[test]
 fn what_red_removed_is_not_written_any_more_wherever_it_was() {
     let go = "package kata\n\nfunc TestOld(t *testing.T) {\n\tt.Run(\"a::b\", check)\n}\n";
@@ -99,7 +100,7 @@ fn what_red_removed_is_not_written_any_more_wherever_it_was() {
     }
 }
 
-/// One changed file of a library, and the code of the ruling.
+/// Changes one file of a library, and checks the code of the verdict.
 #[track_caller]
 fn surface(path: &str, old: &str, new: &str, told: &str) {
     let around = [("kit/__init__.py", ""), ("src/lib.rs", "pub mod words;\nmod inner;\n")];
@@ -187,7 +188,7 @@ fn a_refactoring_keeps_values_and_the_data_of_tests() {
     surface("tests/test_a.py", &table("11, 22"), &table("11, 22, 33"), "");
 }
 
-/// In Rust a test's id does not name its file.
+/// A Rust test's id does not name its file.
 #[test]
 fn tests_of_a_file_that_does_not_load_are_owed() {
     let error = LoadError {

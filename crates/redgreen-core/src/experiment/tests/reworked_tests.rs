@@ -1,4 +1,4 @@
-//! Tests that a REFACTOR changed.
+//! Tests that a REFACTOR changes.
 
 use super::*;
 use crate::experiment::reworked::reworked;

@@ -1,5 +1,5 @@
-//! Tables of what may happen to a job, in words: `claim`, `claim2` (another message), `late …` (the
-//! word of the claim before), and the state that it ends in.
+//! Tables of the events of a job and its final state. Events are words: `claim`, `claim2` (another
+//! message), `late …` (a message from the previous claim).
 
 use super::*;
 use crate::fleet::{BriefSource, Limits};
@@ -59,7 +59,7 @@ fn event(word: &str) -> Event {
     }
 }
 
-/// Plays events; the word of a worker counts for the latest epoch, or the one before if it is
+/// Plays events. A worker's event belongs to the latest epoch, or to the previous one if it is
 /// `late`.
 fn play(merge: MergeWhen, words: &str) -> Result<Status, Rejected> {
     let human = ["claim", "claim2", "defer", "approve", "cancel", "say"];
@@ -149,7 +149,7 @@ fn a_job_that_loses_its_workers_is_given_up() {
     let max = usize::try_from(LOST_WORKERS_MAX).unwrap();
     check(&lost(max - 1), "running");
     check(&lost(max), "failed");
-    // A claim pushes a record, which is no accepted phase.
+    // A claim pushes a record, but a record is not an accepted phase.
     check(&format!("{}, claim", vec!["claim, record"; max].join(", ")), "failed");
     check(&format!("{}, push, {}", lost(max - 1), lost(max - 2)), "running");
     check(&format!("claim, finish, approve, {}", lost(max)), "failed");

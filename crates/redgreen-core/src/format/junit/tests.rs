@@ -4,7 +4,7 @@ use super::*;
 use crate::framework::captured::Capture;
 use crate::framework::samples::Check;
 
-/// The report of the document alone; the framework would conclude the outcome.
+/// The report of the document alone. Normally the framework concludes the outcome.
 fn read(captured: &Capture, dialect: &Dialect) -> Report {
     let documents: Vec<Document> = captured.files(".xml").map(parse).collect();
     let mut report = captured.report("junit", &[]);

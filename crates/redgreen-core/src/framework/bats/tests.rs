@@ -12,7 +12,7 @@ use crate::framework::samples::{self, Check, beginnings};
 const ALONE: &[(&str, Outcome)] =
     &[("bad_usage", Outcome::UsageError), ("stdout_noise", Outcome::Crashed)];
 
-/// The expectation has the hung test as passed, from the XML; TAP has no line for it.
+/// The expectation comes from the XML, where the hung test passed. TAP has no line for it.
 const SKIPS: &[(&str, &str)] = &[("hang", "tests")];
 
 #[test]
@@ -93,7 +93,7 @@ fn lists_source_names_if_the_count_matches() {
     let lines = "test/calc.bats:@test \"adds {1}\" {\ntest/calc.bats:  @test 'is (a*)'  { true; }\n\
         test/b.bats:also_this() { # @test\ntest/b.bats:# no @test here\n";
     assert_eq!(list("3\n", lines), "calc.bats::adds {1}, calc.bats::is (a*), b.bats::also_this");
-    // A test that only Bats knows, or whose name bash still has to expand.
+    // A test that only Bats recognizes, and a test whose name bash must expand.
     assert_eq!(list("4\n", lines), "");
     assert_eq!(list("1\n", "a.bats:@test \"is $x\" {\n"), "");
     assert_eq!(list("", ""), "");

@@ -7,7 +7,7 @@ use crate::framework::samples::{self, Check, Sample};
 /// with success.
 const ALONE: &[(&str, Outcome)] =
     &[("crash_exit0", Outcome::Failed), ("exception", Outcome::Failed)];
-/// The expectations come from the XML; CTest's own lines have the exit of a process.
+/// The expectations come from the XML. CTest's own lines show how a process exited.
 const KNOWN_BETTER: &[(&str, &str)] = &[
     ("crash_abort", "tests"),
     ("crash_segv", "tests"),
@@ -15,8 +15,8 @@ const KNOWN_BETTER: &[(&str, &str)] = &[
     ("hang_own_timeout", "tests"),
 ];
 
-/// The captures ran the preparing steps together with the run, and ended with these codes when one
-/// failed.
+/// The captures ran the preparation steps together with the tests, and exited with these codes if a
+/// step failed.
 fn staged(captured: &Capture) -> Capture {
     let failed = match captured.exit {
         Exit::Code(90) => CONFIGURE,

@@ -1,12 +1,12 @@
-//! Rows for every code: what the suite showed before and after, and the ruling.
+//! Rows for every code: the results of the suite before and after, and the verdict.
 //!
 //! A report is a line of words. `+a` passes, `-a` fails (`-a:KeyError` with that exception), `!a`
-//! errors, `?a` is skipped, `xa` fails as expected, `Xa` should and does not, `~a` is flaky, `%a`
-//! crashed (`%demo.TestA:panic` by a panic of Go's). `load:FILE`, `syntax:FILE` and `broken:FILE`
-//! could not be loaded (a missing name, bad syntax, anything else). `exit=N`, `cut` (the run did
-//! not finish), `hung` (our limit) and `unstarted` say how it ended; otherwise as an honest runner
-//! would. A name without `::` is a test of `tests/test_a.py`; a pytest name has its file in front,
-//! and a cargo name (`roman::…`, `roman/…`) has no known file.
+//! errors, `?a` is skipped, `xa` fails as expected, `Xa` passes although it should fail, `~a` is
+//! flaky, `%a` crashed (`%demo.TestA:panic` by a Go panic). `load:FILE`, `syntax:FILE` and
+//! `broken:FILE` could not be loaded (a missing name, bad syntax, any other error). `exit=N`, `cut`
+//! (the run did not finish), `hung` (our time limit) and `unstarted` say how the run ended; without
+//! them it ends as an honest runner would. A name without `::` is a test of `tests/test_a.py`. A
+//! pytest name begins with its file, and a cargo name (`roman::…`, `roman/…`) has no known file.
 //!
 //! A change is a line of words as well: `test+FILE` adds, `test~FILE` changes and `test-FILE`
 //! deletes a test file; `impl`, `mixed`, `stub`, `config`, `manifest` and `module` are the other
@@ -136,10 +136,10 @@ fn change(words: &str) -> Change {
 
 struct Row(JudgedPhase, &'static str, &'static str, &'static str, &'static str);
 
-/// The decision and the codes, each once: `accepted red.assertion`.
+/// Judges a change. `told` shows the decision and each code once: `accepted red.assertion`.
 fn ruled(phase: JudgedPhase, changed: &str, before: &str, after: &str) -> Verdict {
     let (changed, after) = (change(changed), report(after));
-    // GREEN is compared with what RED left: `before => red`.
+    // GREEN is compared with the state after RED: `before => red`.
     let (before, targets) = match before.split_once("=>") {
         Some((base, red)) => {
             let (base, (how, red)) = (report(base), red.split_once("=>").unwrap());
@@ -196,7 +196,8 @@ fn what_is_not_honest_work_is_refused() {
     check(REFUSED);
 }
 
-/// What no report shows: the controls, the examples, the brief and the agent's word find it.
+/// Codes that no report produces: they come from the controls, examples, the brief or the agent's
+/// claims.
 const CONTROLS: &[Code] = &[
     Code::RedWrongCount,
     Code::RedCaseMissing,
@@ -224,8 +225,8 @@ fn the_rows_reach_every_code_a_judge_can_give() {
     let told: Vec<&str> =
         HONEST.iter().chain(REFUSED).flat_map(|row| row.4.split_whitespace()).collect();
     for meaning in VOCABULARY {
-        // The plan has its own judge; linters and the giving up are the state machine's; a range is
-        // asked for more.
+        // PLAN has its own judge, the state machine handles linters and abandoned refactorings, and
+        // `verify` asks more of a range.
         let elsewhere = ["plan.", "environment.", "verify."]
             .iter()
             .any(|start| meaning.name.starts_with(start))

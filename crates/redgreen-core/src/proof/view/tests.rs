@@ -1,4 +1,4 @@
-//! Every view, for each outcome, and for names that try to be more than names.
+//! Every view, for each outcome, and with hostile names.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use crate::proof::mutants::{Hunk, Mutant, MutantResult};
 use crate::proof::{BaseResult, Evidence, Exception, Policy, TestEvidence, conclude};
 use crate::verdict::{Code, VOCABULARY};
 
-/// What somebody may call a test, a file or a message to get more out of it.
+/// Hostile names for a test, a file or a message.
 const HOSTILE: &[&str] = &[
     "two\nlines\r\n\r\n# heading",
     "a | b || c \\| d",
@@ -120,7 +120,7 @@ fn empty() -> Proof {
     conclude(Evidence::default())
 }
 
-/// Tests, places, messages and reasons with one hostile text everywhere.
+/// A proof with one hostile text in every test, place, message and reason.
 fn hostile(name: &str) -> Proof {
     let message = format!("{name}{}", "x".repeat(100_000));
     let mut proof = conclude(Evidence {
@@ -177,7 +177,7 @@ fn all() -> Vec<Proof> {
     all
 }
 
-/// Nothing of it steers a terminal, hides or reorders words.
+/// The output contains nothing that controls a terminal, or hides or reorders words.
 #[track_caller]
 fn is_harmless(shown: &str) {
     assert_eq!(crate::text::visible(shown), shown);
@@ -269,7 +269,7 @@ fn foreign_text_is_harmless_in_every_view() {
             assert!(line.len() < 8000);
         }
         assert!(lines.len() <= 10);
-        // No CI system finds a command in a line, though a name begins it.
+        // No line looks like a command to a CI system, even if a name starts the line.
         let is_command = |line: &&str| {
             line.trim_start().starts_with("::") || line.contains("##[") || line.contains("##vso[")
         };
@@ -287,7 +287,8 @@ fn messages_are_cut() {
     }
 }
 
-/// Markdown reads nothing of what stands in a block of HTML, which an empty line would end.
+/// Markdown does not interpret the contents of an HTML block, but an empty line would end the
+/// block.
 #[test]
 fn markdown_holds_foreign_text_in_code_within_html() {
     for proof in all() {
@@ -408,7 +409,7 @@ fn sarif_has_a_rule_and_a_place_for_every_result() {
         ["message"]
         .clone();
     assert_eq!(told["text"], "200 more findings are omitted");
-    // Nothing changed that it could stand at: GitHub would refuse a result without a place.
+    // No change can serve as a location, and GitHub refuses a result without one.
     let run = &read(&sarif(&inconclusive()))["runs"][0];
     assert_eq!(run["results"], serde_json::json!([]));
     assert_eq!(run["invocations"][0]["executionSuccessful"], false);
@@ -426,7 +427,7 @@ fn paths_are_relative_references_and_those_outside_are_none() {
         ("a:b%20.py", "a%3Ab%2520.py"),
         ("a\nb.py", "a%0Ab.py"),
         ("a\\b.py", "a%5Cb.py"),
-        // Outside the repository: the first change stands for it.
+        // The path is outside the repository, so the first change is shown instead.
         ("/etc/passwd", "calc.py"),
         ("../up.py", "calc.py"),
         ("C:\\a.py", "calc.py"),
@@ -498,7 +499,7 @@ fn junit_has_a_case_for_the_range_each_test_and_each_place() {
     assert!(xml.contains("tests=\"4\" failures=\"0\" errors=\"0\" skipped=\"1\""), "{xml}");
     let xml = junit(&inconclusive());
     assert!(xml.contains("tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\""), "{xml}");
-    // An exempted test that is skipped is no failure.
+    // A skipped test does not count as a failure if it is exempt.
     let exempt = crate::proof::policy::Exemption {
         paths: Vec::new(),
         tests: vec!["*later*".to_owned()],

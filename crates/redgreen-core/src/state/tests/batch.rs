@@ -76,7 +76,7 @@ fn writes_all_tests_then_code_then_tests_for_coverage() {
         ("judge GREEN", judged(Phase::Green, coverage_short(), None)),
         ("GREEN test 2", turned(Role::Test, done(""), "broken")),
         ("judge GREEN", judged(Phase::Green, refused(Code::RefactorRegression, None), None)),
-        // Back at the right code, and asked again.
+        // The tree is back at the correct code, and the agent is asked again.
         ("GREEN test 2", turned(Role::Test, done(""), "covered")),
         ("judge GREEN", accepted(Phase::Green)),
         ("lint", met),

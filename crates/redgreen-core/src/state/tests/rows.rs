@@ -71,7 +71,7 @@ impl Story {
         }
     }
 
-    /// Pages say what the state says.
+    /// `redgreen ui` must show the same as the state.
     fn agrees(&self) {
         let (told, state) = (&self.told, &self.state);
         let progress = &state.progress;

@@ -97,7 +97,7 @@ fn every_reachable_state_is_valid() {
     }
     walks.push(("adopted when done", adopted(Phase::Plan, Phase::Complete, small)));
     let (mut reached, mut walked) = (BTreeSet::new(), 0);
-    // Side by side: together they take longer than all other tests of this crate.
+    // In parallel, because the walks take longer than all other tests of this crate.
     std::thread::scope(|scope| {
         let walkers: Vec<_> =
             walks.iter().map(|(what, first)| scope.spawn(|| walk(what, first))).collect();
@@ -200,7 +200,7 @@ fn adopted(phase: Phase, next_phase: Phase, policy: Policy) -> Event {
     Event::Adopted { run: Box::new(run), head: mark("head", "tree1"), handoff: Box::new(handoff) }
 }
 
-/// The names of what it reaches, and the number of states.
+/// The names of everything reached, and the number of states.
 fn walk(what: &str, first: &Event) -> (BTreeSet<String>, usize) {
     let mut walk = StateGraph::default();
     walk.enter(Place { state: State::begin(first).unwrap(), held: None });
@@ -528,7 +528,7 @@ fn names(state: &State) -> Vec<String> {
     vec![name.to_owned(), format!("{name}: {detail}")]
 }
 
-/// What distinguishes two places: not the names of trees and commits, not texts, and not counters
+/// A key that identifies a place. It leaves out the names of trees and commits, texts, and counters
 /// that only grow.
 fn key(place: &Place) -> String {
     let Place { state, held } = place;

@@ -138,6 +138,6 @@ fn the_policy_disables_withheld_tests() {
     state.run.policy.withhold = false;
     let Step::Ask { assignment, .. } = step::next(&state) else { panic!() };
     assert!(!assignment.withhold);
-    // A journal of an earlier version does not say.
+    // A journal of an earlier version lacks this setting.
     assert!(serde_json::from_str::<Policy>("{}").unwrap().withhold);
 }

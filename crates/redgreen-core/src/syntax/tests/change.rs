@@ -60,7 +60,7 @@ fn tests_that_change_are_reported() {
     ] {
         frozen("tests/test_a.py", old, new, &expected);
     }
-    // What is said twice and then once is said.
+    // Removing a duplicate assertion does not weaken the test.
     frozen(
         "tests/test_a.py",
         "def test_a():\n    assert f(1) == 'I'\n    assert f(1) == 'I'\n",
@@ -73,7 +73,7 @@ fn tests_that_change_are_reported() {
         "@pytest.mark.parametrize('n', [])\ndef test_a(n):\n    assert f(n) == n\n",
         &["weakened test_a [FewerRows]"],
     );
-    // A count of assertions is none itself; whether it was needed, mutants tell.
+    // A count of assertions does not assert anything itself. Mutants show whether it was needed.
     frozen(
         "a.test.js",
         "test('a', () => { expect.assertions(1); expect(f(1)).toBe(2); });",
@@ -155,7 +155,7 @@ fn only_examples_are_laid_over_the_candidate() {
         laid(&green.replace("//! ```\n//! assert_eq!(kit::one(), 1);\n//! ```\n", "")).as_ref(),
         Some(&green)
     );
-    // Tests stay as the candidate has them.
+    // Tests keep the candidate's version.
     let more = green.replace("(), 1);", "(), 1, \"one\");");
     assert_eq!(
         laid(&more).as_ref(),

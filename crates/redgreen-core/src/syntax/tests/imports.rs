@@ -1,4 +1,4 @@
-//! What a file imports, and where that is.
+//! What a file imports, and at which position.
 
 use super::*;
 

@@ -1,5 +1,4 @@
-//! Stand-ins. That they run is seen where tests may start programs; here, that they parse and hold
-//! every name.
+//! Stubs. These tests only check that they parse and contain every name; other tests run them.
 
 use super::*;
 

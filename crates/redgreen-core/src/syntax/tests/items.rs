@@ -1,4 +1,4 @@
-//! What is in a file.
+//! The items of a file.
 
 use super::*;
 
@@ -8,7 +8,7 @@ fn check(path: &str, source: &str, expected: &[&str]) {
     assert_eq!(told, expected, "{source}");
 }
 
-/// The tests of the file, each with a body of its own.
+/// Checks one Python test with this body.
 #[track_caller]
 fn python(body: &str, expected: &str) {
     let source = format!(

@@ -4,7 +4,7 @@ use super::*;
 
 const WAY: PerturbRules = PerturbRules { pick: Pick::Last, letters: Letters::Near };
 
-/// The source with everything changed that can be.
+/// Checks the source with every possible expectation changed.
 #[track_caller]
 fn check(path: &str, source: &str, expected: &str) {
     let language = Language::of_path(path);
@@ -263,8 +263,8 @@ fn there_is_nothing_to_change_in_raises() {
     }
 }
 
-/// The source with one assertion changed inside its own letters, counted from the last, and made to
-/// fail there.
+/// Changes one assertion, counted from the last one, using only its own letters. A second version
+/// of the source fails at this assertion.
 #[test]
 fn one_expectation_changes_inside_its_own_letters() {
     const TEST: &str = "def test_a():\n    assert f(1) == \"IV\"\n    assert f(2) == \"III\"\n    assert \"total: 7\" in g()\n";

@@ -1,4 +1,4 @@
-//! Go compiles and runs a package as a whole, so that one test can take the others with it.
+//! Go compiles and runs a package as a whole, so one test can hide the results of the others.
 
 use super::*;
 
@@ -72,7 +72,7 @@ fn go_builds_a_package_as_a_whole() {
     assert_eq!(verdict.decision, Decision::Refused, "{verdict:?}");
 }
 
-/// Go tells of the subtests alone.
+/// Go reports only the subtests.
 #[test]
 fn a_test_that_has_got_subtests_is_reported_by_them() {
     let shown = |words: &[(&str, Status)]| {

@@ -1,4 +1,4 @@
-//! Honest work, with the code of its acceptance.
+//! Honest work, and the code of its acceptance.
 
 use super::*;
 
@@ -7,7 +7,7 @@ pub(super) const HONEST: &[Row] = &[
     Row(Red, OLD_PY, "+a", "+a !n:NameError", "accepted red.missing_symbol"),
     Row(Red, OLD_PY, "+a", "+a !n:NotImplementedError", "accepted red.not_implemented"),
     Row(Red, OLD_PY, "+a", "+a !n:KeyError", "accepted red.error"),
-    // A runner that loads nothing hides its own tests, and not those of another language.
+    // A runner that loads nothing hides its own tests, but not those of another language.
     Row(
         Red,
         "test+b_spec.rb",
@@ -29,7 +29,8 @@ pub(super) const HONEST: &[Row] = &[
         "+c_spec.rb::c load:b_spec.rb",
         "refused red.tests_vanished",
     ),
-    // A missing module in a new test file hides nothing else; in an old one, its old tests.
+    // A missing module in a new test file hides nothing else. In an old file it hides the old
+    // tests.
     Row(Red, NEW_PY, "+a", "+a load:tests/test_n.py", "accepted red.missing_symbol"),
     Row(
         Red,
@@ -38,7 +39,7 @@ pub(super) const HONEST: &[Row] = &[
         "+tests/test_b.py::b load:tests/test_a.py",
         "accepted red.missing_symbol",
     ),
-    // A runner that stops at the first broken file.
+    // This runner stops at the first broken file.
     Row(
         Red,
         NEW_PY,
@@ -46,7 +47,7 @@ pub(super) const HONEST: &[Row] = &[
         "load:tests/test_n.py",
         "accepted red.missing_symbol",
     ),
-    // Cargo: all tests of the target that does not compile are gone.
+    // Cargo: if a target does not compile, all its tests are missing.
     Row(
         Red,
         "mixed~src/lib.rs",
@@ -85,7 +86,7 @@ pub(super) const HONEST: &[Row] = &[
     // Several new tests, one of which already passes.
     Row(Red, OLD_PY, "+a", "+a +m -n", "accepted red.assertion"),
     Row(Red, OLD_PY, "+p[1]", "+p[1] -p[2]", "accepted red.assertion"),
-    // An old assertion was changed; a sleeping test was woken.
+    // An old assertion was changed, or a skipped test was enabled.
     Row(Red, OLD_PY, "+a +b", "-a +b", "accepted red.assertion"),
     Row(
         Red,
@@ -95,7 +96,7 @@ pub(super) const HONEST: &[Row] = &[
         "accepted red.assertion",
     ),
     Row(Red, OLD_PY, "+a ?b", "+a -b", "accepted red.assertion"),
-    // What was wrong before is nobody's fault.
+    // Failures that existed before do not count against the step.
     Row(
         Red,
         OLD_PY,
@@ -181,7 +182,7 @@ pub(super) const HONEST: &[Row] = &[
         "+a -s +n",
         "accepted green.passes",
     ),
-    // A panic of a new test ends all that Go runs with it.
+    // A panic in a new test ends all tests that Go runs with it.
     Row(Red, "test+b_test.go", "+demo.TestA", "%demo.TestB:panic", "accepted red.error"),
     Row(
         Green,

@@ -16,7 +16,7 @@ pub(super) const REFUSED: &[Row] = &[
     Row(Red, OLD_PY, "+a", "+a on", "refused red.timed_out"),
     Row(Red, OLD_PY, "+a", "+a %n exit=0 cut", "refused red.crashed"),
     Row(Red, OLD_PY, "+a", "+a -n exit=0", "refused red.crashed"),
-    // A panic in another package or in an old test, and another end than a panic, excuse nothing.
+    // A panic in another package or in an old test excuses nothing, nor does any other crash.
     Row(
         Red,
         "test+b_test.go",
@@ -210,7 +210,7 @@ pub(super) const REFUSED: &[Row] = &[
         "+roman::tests::one",
         "refused green.tests_vanished",
     ),
-    // A load error that was always there explains nothing that is missing now.
+    // A load error that existed before does not explain tests that are missing now.
     Row(
         Green,
         "impl~calc.py",

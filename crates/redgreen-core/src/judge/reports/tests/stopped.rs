@@ -1,4 +1,4 @@
-//! A runner that could not work: whose turn it is then.
+//! Runners that could not work, and who has to act next.
 
 use super::*;
 
@@ -21,8 +21,8 @@ fn a_runner_that_stopped_is_never_a_red_and_whoever_broke_it_tries_again() {
     }
 }
 
-/// The version of a project may be a file that git does not hold: then no test of it loads in the
-/// clean room.
+/// A project's version may be in a file that git does not track. Then no test loads in the clean
+/// room.
 #[test]
 fn a_suite_that_loads_neither_before_nor_after_shows_nothing() {
     let named = |words: &str| {

@@ -1,4 +1,4 @@
-//! What holds in every reachable state, and on every edge between two states.
+//! Properties of every reachable state, and of every edge between two states.
 
 use super::*;
 use crate::attempts::TIE;
@@ -226,7 +226,7 @@ pub(super) fn check_illegal(state: &State) {
         Step::Leave { outcome: Outcome::Undecided { trouble, .. } } if trouble.kind == TIE => {
             &["turned", "left"]
         }
-        // Only the very event of the chosen attempt.
+        // Only the event of the chosen attempt is legal.
         Step::Take { .. } => &["left"],
         Step::Judge { .. } => &["judged", "left"],
         Step::Lint => &["linted", "left"],
