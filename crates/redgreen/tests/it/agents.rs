@@ -27,7 +27,7 @@ const OPENCODE: &str = "{\"model\": \"mock/mock-model\", \"provider\": {\"mock\"
 /// An agent that waits for input fails soon and is not retried.
 const SETTINGS: &str = "max-retries = 0\n[timeout]\nturn = 240\n";
 
-/// The folder with the agents' programs, or `None` if they were never installed.
+/// The folder with the agents' programs, or `None` if they are not installed.
 fn programs() -> Option<PathBuf> {
     #[expect(clippy::disallowed_methods, reason = "tests are told where the tools are")]
     std::env::var_os("REDGREEN_TEST_AGENTS").map(PathBuf::from)

@@ -5,7 +5,7 @@
 //! with `%%` is a command for the lines below it: `feature NAME: BRIEF`, a phase (or `commit`,
 //! which is not judged), and within a phase `write`, `append`, `edit … %% to …`, `delete` and
 //! `move`. Edits before the first feature set up the repository. A phase with a verdict and a code
-//! (`green refused green.not_discriminating`) must get exactly these, and is undone afterwards.
+//! (`green refused green.not_discriminating`) must get these, and is undone afterwards.
 //! `stopped` matches any verdict except acceptance, and a code matches every code that begins with
 //! it. `unseen` after the code means that `verify` misses the cheat in a squashed commit: the
 //! commit shows no trace of tests that the step deleted, renamed so that they no longer run, or

@@ -443,7 +443,7 @@ fn external_sends_nothing(
     clean_records(what, &story, is_open);
 }
 
-/// Makes a program that looks for everything the project's agent.
+/// Configures a program that looks for everything as the project's agent.
 fn employ_a_spy(story: &Story, settings: &str) {
     employ(story, settings, "");
 }

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::server::{Ending, Server, Turn, Wire};
 
 const KEY: &str = "sk-very-secret";
-/// Every test here is faster, however busy the machine is.
+/// No test here takes longer, however busy the machine is.
 const ENOUGH: Duration = Duration::from_secs(120);
 const QUICK: Limits = Limits {
     connect: Duration::from_secs(5),

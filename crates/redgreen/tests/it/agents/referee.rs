@@ -227,7 +227,7 @@ fn cheating(host: &Host) {
     checked.exits(1).says("green.");
 }
 
-/// The MCP Inspector is the usual client for testing a server.
+/// Authors of MCP servers test them with this client.
 #[test]
 fn the_inspector_lists_and_calls_the_tools() {
     let Some(story) = with_agents("MCP Inspector", "mcp-inspector") else { return };

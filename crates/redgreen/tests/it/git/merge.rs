@@ -304,7 +304,7 @@ fn a_checkout_that_a_crash_left_is_cleared_away() {
 }
 
 /// A sparse checkout that contains only the top-level files. The merge changes, adds and deletes
-/// files below, and changes two at the top.
+/// files below, and touches two at the top.
 fn sparse() -> Bench {
     sparse_with(&[("a.txt", "two\n"), ("new.txt", "new\n")])
 }

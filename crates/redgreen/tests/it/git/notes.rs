@@ -1,4 +1,4 @@
-//! Notes: none is lost, and a broken ref is told apart from a missing one.
+//! Notes: none is lost, and a broken ref is distinguished from a missing one.
 
 use std::fs;
 use std::thread;

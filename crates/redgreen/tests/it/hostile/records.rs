@@ -6,8 +6,8 @@ use serde_json::json;
 use super::{BRANCH, Clone, RUN, hostile};
 use crate::story::Story;
 
-/// Verbs that continue a run of somebody else because the user passes `--trust`. None of them runs a
-/// command.
+/// Verbs that continue a run of somebody else because the user passes `--trust`. None of them runs
+/// a command.
 const TRUSTING: &[&str] = &["abort k3x9 --trust", "rollback HEAD --trust"];
 
 /// Verbs that look for an agent, and so come near the file with recorded model exchanges.
