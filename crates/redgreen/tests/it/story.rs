@@ -1,5 +1,5 @@
-//! Stories run the real program in a real repository with a real test runner, with the commands
-//! that a user would type.
+//! Stories run the real program, in a real repository with a real test runner, through the commands
+//! a user types.
 
 mod agents;
 mod attempts;
@@ -76,20 +76,21 @@ use std::sync::OnceLock;
 
 use redgreen::sandbox::Mechanism;
 
-/// The file by which redgreen detects the runner of an empty project.
+/// Makes redgreen detect the unittest runner in an empty project.
 const UNITTEST: (&str, &str) =
     ("tests/__init__.py", "\"\"\"Tests are classes of unittest.TestCase.\"\"\"\n");
 const PYTEST: (&str, &str) = ("pytest.ini", "[pytest]\n");
 
-/// Three cycles on unittest: every phase accepted at the first try, the second refactoring changes
-/// something.
+/// Three cycles on unittest. Every phase is accepted at the first try, and only the second
+/// refactoring changes something.
 pub(crate) const CALCULATOR: &str = include_str!("story/calculator.toml");
 
-/// Time limits in seconds, to be tried one after the other where something has to begin before it
-/// is ended: a machine that has much to do takes longer, and an idle one is not kept waiting.
+/// Time limits in seconds, for stories in which something must start before it is stopped. Stories
+/// try them in order: a busy machine needs the longer ones, and an idle machine does not wait for
+/// them.
 pub(crate) const LIMITS: [u32; 3] = [4, 16, 64];
 
-/// A repository with a separate home, isolated from the machine's configuration.
+/// A repository with its own home directory, isolated from the machine's configuration.
 pub(crate) struct Story {
     folder: tempfile::TempDir,
     pub(crate) root: PathBuf,
@@ -107,19 +108,19 @@ pub(crate) struct ProgramOutput {
 }
 
 impl Story {
-    /// An empty project for unittest, which starts five times faster than pytest, with one commit
-    /// on `main`. The path has a blank and a letter beyond ASCII.
+    /// An empty unittest project with one commit on `main`. unittest starts five times faster than
+    /// pytest. The path contains a space and a non-ASCII letter.
     pub(crate) fn new() -> Self {
         Self::bare_folder().begun(UNITTEST)
     }
 
-    /// The same for pytest, for stories about judging or about pytest itself.
+    /// Like `new`, but for pytest: for stories about judging or about pytest itself.
     pub(crate) fn pytest() -> Self {
         Self::bare_folder().begun(PYTEST)
     }
 
-    /// The same for several tests that look at one run from many sides. Nobody can say which of
-    /// them is the last, so the folder goes when another process of tests begins.
+    /// Like `new`, for several tests that inspect the same run. No test knows that it is the last
+    /// one, so the next test process removes the folder.
     pub(crate) fn shared() -> Self {
         Self::shared_folder().begun(UNITTEST)
     }
@@ -158,7 +159,7 @@ impl Story {
         story
     }
 
-    /// The same with the calculator's script beside the repository.
+    /// Like `new`, with the calculator script next to the repository.
     pub(crate) fn calculator() -> Self {
         let story = Self::new();
         story.script("kata.toml", CALCULATOR);
@@ -175,7 +176,7 @@ impl Story {
         })
     }
 
-    /// A copy of a story whose beginning happens once for all tests, because runs take seconds.
+    /// A copy of a story whose setup runs once for all tests, because runs take seconds.
     pub(crate) fn copy_of(original: &OnceLock<Self>, begin: impl FnOnce(&Self)) -> Self {
         let original = original.get_or_init(|| {
             let story = Self::shared();
@@ -186,7 +187,7 @@ impl Story {
         let (from, to) = (original.place("."), story.place("."));
         let copied = story.command("cp").arg("-a").args([from, to]).status().unwrap();
         assert!(copied.success());
-        // The index knows the times and numbers of the other files.
+        // The copied index still holds the modification times and inodes of the original files.
         story.git("update-index -q --refresh");
         story
     }
@@ -204,7 +205,7 @@ impl Story {
         let home = story.place("home").display().to_string();
         let story =
             story.env("HOME", &home).env("REDGREEN_WORKTREES", &format!("{home}/worktrees"));
-        // Nothing listens there, so a story never uses a model server of this machine.
+        // Nothing listens on this port, so a story never uses a model server of this machine.
         let away = ["OLLAMA_HOST", "LMSTUDIO_BASE_URL", "LLAMA_BASE_URL", "VLLM_BASE_URL"];
         away.iter()
             .fold(story, |story, name| story.env(name, "http://127.0.0.1:9"))
@@ -218,7 +219,7 @@ impl Story {
         self
     }
 
-    /// A path beside the repository.
+    /// A path next to the repository.
     pub(crate) fn place(&self, name: &str) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(name)
     }
@@ -230,7 +231,7 @@ impl Story {
         self
     }
 
-    /// A script for the agent, beside the repository.
+    /// Writes a script for the agent next to the repository.
     pub(crate) fn script(&self, name: &str, text: &str) -> &Self {
         fs::write(self.place(name), text).unwrap();
         self
@@ -242,7 +243,7 @@ impl Story {
         self.git("rev-parse HEAD")
     }
 
-    /// Runs git in the repository; words are split at blanks. Fails the test when git does.
+    /// Runs git in the repository and splits `line` at spaces. A failing git fails the test.
     #[track_caller]
     pub(crate) fn git(&self, line: &str) -> String {
         let output = self.command("git").args(line.split(' ')).output().unwrap();
@@ -250,24 +251,25 @@ impl Story {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
-    /// `redgreen <line>`; words are split at blanks, `"…"` keeps them together, `@name` is a path
-    /// beside the repository.
+    /// Runs `redgreen <line>`. Spaces separate words, `"…"` keeps words together, and `@name` is a
+    /// path next to the repository.
     pub(crate) fn redgreen(&self, line: &str) -> ProgramOutput {
         ProgramOutput::of(line, &self.prepare(line).output().unwrap())
     }
 
-    /// The same, ready to be started in another way.
+    /// The same command, not started yet.
     pub(crate) fn prepare(&self, line: &str) -> Command {
         let mut command = self.command(env!("CARGO_BIN_EXE_redgreen"));
         command.args(self.words(line)).stdin(Stdio::null());
         command
     }
 
-    /// A command with only the story's environment.
+    /// A command that gets only the story's environment.
     pub(crate) fn command(&self, program: &str) -> Command {
         let env: BTreeMap<String, String> =
             machine().into_iter().chain(self.env.iter().cloned()).collect();
-        // With a full path, the standard library starts it without copying the memory of this process.
+        // With a full path, the standard library starts the program without copying this process's
+        // memory.
         let places = std::env::split_paths(&env["PATH"]).map(|folder| folder.join(program));
         let place =
             places.into_iter().find(|place| place.is_file()).unwrap_or_else(|| program.into());
@@ -277,13 +279,12 @@ impl Story {
         command
     }
 
-    /// The commits of a branch, oldest first, without the one the story began with: subject and
-    /// files touched.
+    /// The subjects of the commits in a range, oldest first.
     pub(crate) fn log(&self, range: &str) -> Vec<String> {
         self.git(&format!("log --reverse --format=%s {range}")).lines().map(str::to_owned).collect()
     }
 
-    /// The only branch that a run works on.
+    /// The run's branch. Fails unless there is exactly one.
     #[track_caller]
     pub(crate) fn branch(&self) -> String {
         let branches = self.git("for-each-ref --format=%(refname:short) refs/heads/redgreen");
@@ -291,7 +292,7 @@ impl Story {
         branches
     }
 
-    /// The transcript of every turn names this sandbox mechanism.
+    /// Asserts that the transcript of every turn names this sandbox mechanism.
     #[track_caller]
     pub(crate) fn fenced_by(&self, means: Mechanism) {
         let runs = fs::read_dir(self.root.join(".git/redgreen/runs"))
@@ -307,8 +308,8 @@ impl Story {
         );
     }
 
-    /// Everything in the checkout and what git knows about it, byte for byte: files, index, refs of
-    /// the user's.
+    /// The content of the checkout and of git's state, byte for byte: files, index, the user's
+    /// refs.
     pub(crate) fn belongings(&self) -> BTreeMap<String, Vec<u8>> {
         let mut all = self.belongings_but_times();
         all.insert(
@@ -318,8 +319,8 @@ impl Story {
         all
     }
 
-    /// The same, but without the timestamps of the index: git refreshes them even when it refuses a
-    /// merge.
+    /// Like `belongings`, but without the timestamps of the index: git refreshes them even when it
+    /// refuses a merge.
     pub(crate) fn belongings_but_times(&self) -> BTreeMap<String, Vec<u8>> {
         let mut all = BTreeMap::new();
         collect(&self.root, &self.root, &mut all);
@@ -378,7 +379,7 @@ impl ProgramOutput {
         self
     }
 
-    /// Both on stdout and stderr, so that a story does not depend on which.
+    /// Searches stdout and stderr, so that a story does not depend on which one the program uses.
     #[track_caller]
     pub(crate) fn says(self, words: &str) -> Self {
         let all = format!("{}\n{}", self.stdout, self.stderr);
@@ -395,7 +396,8 @@ impl ProgramOutput {
     }
 }
 
-/// Git without the machine's configuration, python with pytest, cargo where it is.
+/// Environment variables without the machine's git configuration, but with pytest and the machine's
+/// cargo.
 fn machine() -> Vec<(String, String)> {
     #[expect(clippy::disallowed_methods, reason = "tests are told where the tools are")]
     let known = |name: &str| std::env::var(name).ok();

@@ -1,4 +1,4 @@
-//! External agents, honest and not: a whole cycle with each, and nothing is lost whatever they do.
+//! External agents, honest and hostile: each completes a whole cycle, and no agent causes a loss.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,7 +19,7 @@ use crate::skip::skipped;
 
 const FAKE: &str = include_str!("agents/fake.py");
 
-/// A project whose agent is the fake one, started with these words.
+/// A project that uses the fake agent, started with these words.
 fn story(words: &str, settings: &str) -> Story {
     let story = Story::new();
     fs::create_dir_all(story.place("home/.fake")).unwrap();
@@ -37,7 +37,7 @@ fn story(words: &str, settings: &str) -> Story {
     story.env("FAKE_CHECKOUT", &root).env("MY_SECRET", "hush").env("XDG_DATA_HOME", &data)
 }
 
-/// What redgreen may take while its agent prints a gigabyte; pytest's memory counts too.
+/// The limit for redgreen's memory while its agent prints a gigabyte. pytest's memory counts too.
 const MEMORY_BYTES_MAX: u64 = 128 << 20;
 
 /// Changes the project's settings.
@@ -56,7 +56,7 @@ const CYCLE: [&str; 5] = [
     "plan: every test of the list is done",
 ];
 
-/// The run comes to its end, and the branch has exactly one cycle.
+/// Asserts that the run finishes and that its branch has exactly one cycle.
 #[track_caller]
 fn develops(story: &Story) -> ProgramOutput {
     let before = story.belongings();
@@ -83,7 +83,7 @@ fn an_agent_that_speaks_acp_is_paid_and_its_conversation_is_noted() {
     assert!(note.contains("\"test-list\": \"fake fake 1 ACP 1\""), "{note}");
 }
 
-/// Whether a process with this among its words runs.
+/// Whether a running process has this word on its command line.
 fn runs(word: &str) -> bool {
     let lines = fs::read_dir("/proc")
         .unwrap()
@@ -111,7 +111,7 @@ fn an_agent_that_speaks_acp_has_files_and_terminals_in_the_worktree_and_nowhere_
     }
 }
 
-/// Commands in a terminal go the same way out as the agent's own program.
+/// Terminal commands and the agent's own program share the same network access.
 #[test]
 fn a_terminal_of_an_agent_that_speaks_acp_reaches_the_model_and_nothing_else() {
     let (model, other) =
@@ -139,7 +139,7 @@ fn an_agent_may_refuse_to_be_served() {
 
 #[test]
 fn an_agent_that_speaks_acp_is_asked_to_stop_before_it_is_ended() {
-    // On a machine at work, the agent may be ended before it has come to its turn.
+    // On a busy machine, redgreen may stop the agent before its turn has started.
     let is_asked = |seconds: u32| {
         let story =
             story("acp heeds:PLAN", &format!("max-retries = 0\n[timeout]\nturn = {seconds}"));
@@ -160,14 +160,14 @@ fn a_conversation_is_taken_up_where_the_task_says_so() {
     let resumes = "\"strategy\": \"resume\", \"resume_from\": \"old-session\"";
     let task = task.replace(method, "\"method\": \"cli\"").replace(strategy, resumes);
     story.script("task.json", &task.replace("\"max_iterations\": 3", "\"max_iterations\": 1"));
-    // The fake one develops something else; here it only matters how its first turn begins.
+    // The fake agent develops something else. Only the start of its first turn matters here.
     let said = story.redgreen("--json run --task @task.json");
     assert_eq!(fs::read_to_string(story.place("home/.fake/loaded")).unwrap(), "old-session");
     assert!(said.stdout.contains("\"session\":\"old-session\""), "{}", said.stdout);
     assert!(!said.stdout.contains("long ago"), "{}", said.stdout);
 }
 
-/// What an agent does whose fence holds: nothing of it is seen anywhere but in its own turns.
+/// With a working sandbox, an agent's actions are visible only in its own turns.
 #[test]
 fn a_fenced_agent_may_do_what_it_wants() {
     let story = story(&format!("{WILFUL} flood:RED"), "");
@@ -182,7 +182,7 @@ fn a_fenced_agent_may_do_what_it_wants() {
     assert!(memory < MEMORY_BYTES_MAX, "{memory} bytes");
 }
 
-/// The same behind a fence that is not the strongest of this machine.
+/// The same test with a sandbox mechanism that is not the strongest one of this machine.
 #[track_caller]
 fn held_by(means: Mechanism) {
     match alone(means) {
@@ -214,7 +214,7 @@ const WILFUL: &str = "secrets:PLAN own_places:PLAN stale_folder:PLAN garbage:PLA
                       forge_notes:RED forge_records:RED lie:RED own_git:RED reset_hard:GREEN outside:GREEN no_git:GREEN \
                       crash:GREEN";
 
-/// A run by such an agent, started with these words before it.
+/// Runs redgreen with a hostile agent. `before` precedes redgreen on the command line.
 #[track_caller]
 fn wilful(story: &Story, before: &[OsString]) {
     let (belongings, main) = (story.belongings(), story.git("rev-parse main"));
@@ -242,7 +242,8 @@ fn an_agent_that_speaks_acp_badly_has_failed_with_a_reason_and_is_asked_again() 
     develops(&story).says("it ended (exit 0) before its turn was over").says("signal 11");
 }
 
-/// Where there is no fence, what is the run's own is put back, and nothing is left running.
+/// Without a sandbox, redgreen restores the run's own files and refs, and stops every leftover
+/// process.
 #[test]
 fn an_unfenced_agent_cannot_spoil_the_run() {
     let story = story("forge_notes:RED daemon:RED own_branch:GREEN wrong_branch:GREEN", "");
@@ -275,7 +276,7 @@ fn what_hangs_is_ended_at_its_limit_and_the_run_can_be_resumed() {
     );
 }
 
-/// A person who saves what the screen asks for.
+/// A person saves the files that the screen asks for.
 #[test]
 fn a_human_works_where_the_screen_says_and_is_judged_on_save() {
     let story = Story::new();
@@ -300,7 +301,7 @@ fn a_human_works_where_the_screen_says_and_is_judged_on_save() {
             name.clone_into(&mut phase);
         }
         let Some(folder) = line.strip_prefix("in   ").map(PathBuf::from) else { continue };
-        // They type at once: no save is too early.
+        // The person saves at once: no save is too early.
         let (file, text) = match phase.as_str() {
             "PLAN" if folder.join("test-list.md").exists() => {
                 ("calc.py", "def add(a, b):\n    return a + b\n")
@@ -320,7 +321,7 @@ fn a_human_works_where_the_screen_says_and_is_judged_on_save() {
     assert_eq!(story.log(&format!("main..{}", story.branch())).len(), 5);
 }
 
-/// Writes what the phase asks for, on the terminal it is opened on.
+/// An editor that writes what the phase asks for. It fails unless it runs on a terminal.
 const EDITOR: &str = r#"
 test -t 0 && test -t 1 || exit 9
 case "$1" in
@@ -383,7 +384,7 @@ fn agents_says_who_is_here_and_what_the_others_need() {
         .env("PATH", &path)
         .env("CLAUDE_CODE_OAUTH_TOKEN", "k")
         .env("GOOGLE_API_KEY", "sk-hush");
-    // The project's own choice would be the first.
+    // The project's own choice would come first.
     set(&story, "name = \"fake\"\n", "");
     let answer = story.redgreen("--json agents").exits(0).json();
     let agent = |name: &str| {

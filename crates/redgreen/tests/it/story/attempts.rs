@@ -1,4 +1,4 @@
-//! The changes of a refused attempt, on the screen and in the report.
+//! A refused attempt's changes appear on the screen and in the report.
 
 use super::Story;
 use super::scripts::{PLAN, RED, WRONG};

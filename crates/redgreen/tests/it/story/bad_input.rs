@@ -1,5 +1,5 @@
-//! Input that a run cannot start from: a clear sentence, the next command, the right exit code, and
-//! nothing is created.
+//! Invalid input for a run: a clear message, the next command, and the right exit code. redgreen
+//! creates nothing.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use super::{CALCULATOR, ProgramOutput, Story};
 
 const RUN: &str = "run --script @kata.toml \"a calculator\"";
 
-/// Runs a line that has to be turned down, and checks that it left nothing behind.
+/// Asserts that redgreen rejects a command line and leaves nothing behind.
 #[track_caller]
 fn turned_down(story: &Story, line: &str, code: i32, words: &[&str]) -> ProgramOutput {
     let before = story.belongings();
@@ -139,8 +139,8 @@ fn a_project_needs_a_test_framework_that_runs() {
         story.command("sh").args(["-c", "readlink -f \"$(command -v python3)\""]).output().unwrap();
     let real = String::from_utf8(real.stdout).unwrap();
     for name in ["python", "python3"] {
-        // A link to the real interpreter outside its environment does not see what is installed
-        // there.
+        // A link to the real interpreter outside its environment does not see the environment's
+        // packages.
         std::os::unix::fs::symlink(real.trim(), python.join(name)).unwrap();
     }
     let path = format!("{}:/usr/bin:/bin", python.display());
@@ -251,7 +251,7 @@ fn runs_that_are_not_there_or_not_ready_are_named() {
     story.redgreen(&format!("resume {tail} --max-cycles 9")).exits(3);
     story.redgreen("approve").exits(0);
     story.redgreen("rollback HEAD").exits(2).says("has no handoff note");
-    // What is merged is the run without its list, on top of the run's last commit.
+    // The merge's second parent removes the test list; its own parent is the run's last commit.
     story.redgreen("rollback HEAD^2~1").exits(2).says("is merged").says("next  git revert -m 1");
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::Story;
 
-/// The examples by the name of their file: the block after the line that names it.
+/// An example, by its file name: the block after the line that names the file.
 pub(super) fn example(page: &str, name: &str) -> String {
     let start = format!("`{name}`");
     let rest = page
@@ -24,7 +24,7 @@ pub(super) fn page(name: &str) -> String {
     fs::read_to_string(book.join(name)).unwrap()
 }
 
-/// From the file to the merge, with the very commands that the page names.
+/// Runs the page's own commands on an example, from the file to the merge.
 #[track_caller]
 fn runs(file: &str, turns: &str, command: &str, left: &str) {
     let page = page("examples.md");

@@ -1,5 +1,5 @@
 //! The built-in agent with a scripted model: whole runs, and every failure between redgreen and a
-//! server.
+//! model server.
 
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ const TEST: &str = "from calc import add\n\n\ndef test_adds():\n    assert add(2
 const CODE: &str = "def add(a, b):\n    return a + b\n";
 const NEXT: &str = r#"{"currentTest": {"description": "adds two numbers", "testFile": "test_calc.py", "implFile": "calc.py"}}"#;
 
-/// Which agent a request comes from, by its instructions.
+/// The role that sent a request, recognised by its instructions.
 pub(crate) fn role(seen: &SeenRequest) -> &'static str {
     let text = seen.body.to_string();
     let roles = [
@@ -34,7 +34,7 @@ pub(crate) fn role(seen: &SeenRequest) -> &'static str {
 /// A model that develops an adder in one cycle.
 pub(crate) fn adder(seen: &SeenRequest) -> Turn {
     let done = seen.body.to_string().contains("- [x] adds two numbers");
-    // Whether it can call tools is tried first, where its server is the user's own.
+    // With the user's own server, redgreen first tests whether the model can call tools.
     if seen.body.to_string().contains("notes/today.txt") {
         return Turn::call("Read", json!({ "file_path": "notes/today.txt" }));
     }
@@ -58,7 +58,7 @@ pub(crate) fn adder(seen: &SeenRequest) -> Turn {
     }
 }
 
-/// A project whose model is served there.
+/// A project that uses the model on this server.
 fn with_model(server: &Server, wire: Wire) -> Story {
     served(Story::pytest(), server, wire)
 }
@@ -89,7 +89,7 @@ pub(crate) fn served(story: Story, server: &Server, wire: Wire) -> Story {
     }
 }
 
-/// A run whose user says something in the middle of GREEN, and what the model is asked after that.
+/// A run whose user sends a message during GREEN. Returns the requests that the model got in GREEN.
 fn told_in_green(wire: Wire, words: &str, attempts: usize) -> (Story, Vec<String>) {
     let (asked, is_asked) = mpsc::channel();
     let (go, may_go) = mpsc::channel();
@@ -136,7 +136,8 @@ fn words_said_during_a_turn_reach_the_model_between_its_tool_calls() {
         let run = std::fs::read_dir(runs).unwrap().next().unwrap().unwrap().path();
         let journal = std::fs::read_to_string(run.join("journal.jsonl")).unwrap();
         let at = journal.find("\"event\":\"user-said\"").unwrap();
-        // In the journal before the turn of GREEN ends, and in the note of its phase.
+        // The journal has the message before GREEN's turn ends, and the note of the phase has it
+        // too.
         assert_eq!(journal[..at].matches("\"event\":\"turned\"").count(), 2, "{journal}");
         assert_eq!(journal.matches("\"event\":\"user-said\"").count(), 1);
         let notes = story.redgreen("history --json").exits(0).json().to_string();
@@ -156,7 +157,7 @@ fn words_said_during_several_attempts_reach_all_of_them() {
     assert_eq!(note.matches("be brief").count(), 1, "{note}");
 }
 
-/// Nobody is named, nobody is installed, and a server listens on this machine.
+/// No agent is configured or installed, and a model server listens on this machine.
 #[test]
 fn a_models_server_on_this_machine_is_found_and_said() {
     for (models, words) in [
@@ -174,7 +175,7 @@ fn a_models_server_on_this_machine_is_found_and_said() {
             if seen.path.ends_with("/models") { answer.clone() } else { adder(seen) }
         };
         let server = Server::answering(asked);
-        // Another program listens where LM Studio would.
+        // Another program listens on LM Studio's port.
         let other = Server::answering(|_| Turn::status(200).body("<html>"));
         let tools = story_path();
         let story = Story::pytest()
@@ -185,7 +186,7 @@ fn a_models_server_on_this_machine_is_found_and_said() {
         assert_eq!(agents["builtIn"]["servers"][0]["provider"], "ollama");
         assert_eq!(agents["builtIn"]["servers"].as_array().unwrap().len(), 1);
         story.redgreen("run \"an adder\"").exits(3).says(words);
-        // Whoever resumes goes on with the same one.
+        // A resumed run keeps the model.
         let kept = story.git("rev-parse --git-common-dir");
         let runs = std::fs::read_dir(story.root.join(kept).join("redgreen/runs"))
             .unwrap()
@@ -200,13 +201,13 @@ fn a_models_server_on_this_machine_is_found_and_said() {
     }
 }
 
-/// Python and git, and no coding agent that this machine may have.
+/// A PATH with Python and git, but without the coding agents of this machine.
 fn story_path() -> String {
     let python = crate::runner::venv();
     format!("{}/bin:/usr/bin:/bin", python.display())
 }
 
-/// Plays `first` until it has nothing more to say, then the adder.
+/// Plays `first` to its end, then the adder.
 fn begins(first: Vec<Turn>) -> Server {
     let next = Arc::new(AtomicUsize::new(0));
     Server::answering(move |seen| {
@@ -404,7 +405,7 @@ fn a_server_that_is_gone_ends_the_run_and_one_that_is_back_continues() {
 
 #[test]
 fn a_budget_that_is_spent_in_the_middle_of_a_turn_leaves_its_edits_for_a_larger_one() {
-    // The first answer of GREEN takes all the money.
+    // The first answer of GREEN uses up the whole budget.
     let server = Server::answering(|seen| match (role(seen), seen.answers()) {
         ("green", 0) => adder(seen).costing(100_000, 0, 7),
         _ => adder(seen),
@@ -570,7 +571,7 @@ fn reading_editing_testing_and_being_done_takes_few_bytes() {
 #[test]
 fn runs_at_once_finish_in_little_memory_and_do_not_meet_each_other() {
     const RUNS: usize = 3;
-    /// Without optimisation the program itself is larger.
+    /// The program is larger without optimisation.
     const MEMORY_KIB_MAX: u64 = if cfg!(debug_assertions) { 100 << 10 } else { 25 << 10 };
     let server = Server::answering(adder);
     let story = with_model(&server, Wire::Anthropic);

@@ -1,5 +1,5 @@
-//! redgreen's statements are true: about a step that is no GREEN or no REFACTOR, about the judged
-//! tree, about the recipients of data, and about what to do when a merge is impossible.
+//! redgreen's messages are true: about steps that are no GREEN or no REFACTOR, about the judged
+//! tree, about where data goes, and about what to do when a merge is impossible.
 
 use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED_PYTEST as RED};
@@ -9,7 +9,7 @@ const CODE: &str = "def to_roman(n):\n    return {1: \"I\", 4: \"IV\"}.get(n, \"
 const TEST: &str = "from roman import to_roman\n\n\ndef test_one():\n    assert to_roman(1) == \"I\"\n\n\n\
                     def test_two():\n    assert to_roman(2) == \"II\"\n";
 
-/// A project with an old test that passes.
+/// A project with an old, passing test.
 fn project() -> Story {
     let story = Story::pytest();
     story.file("roman.py", STUB).file("old.py", "def double(n):\n    return 2 * n\n");
@@ -74,7 +74,7 @@ fn fault_3_refactor_does_not_accept_a_step_that_turns_a_test_green() {
         said.stdout
     );
 
-    // The same where the test could not be loaded.
+    // The same result if the test could not be loaded.
     let story = project();
     story.file("tests/test_arabic.py", &TEST.replace("from roman", "from arabic")).commit("red");
     story.redgreen("judge red --brief \"arabic to_roman\"").exits(0);
@@ -91,7 +91,7 @@ fn fault_3_what_is_not_committed_is_judged_where_asked_and_mentioned_where_not()
         .redgreen("judge red --head WORKTREE --brief \"roman numerals\"")
         .exits(0)
         .says("RED accepted");
-    // Nothing is staged, so the index is the commit.
+    // Nothing is staged, so the index equals the commit.
     let said = story.redgreen("judge red --head INDEX --json").exits(1);
     assert_eq!(codes(&said.json()), ["red.no_tests"]);
     assert_eq!(said.json()["head"], "INDEX");
@@ -122,13 +122,12 @@ fn fault_3_what_is_not_committed_is_judged_where_asked_and_mentioned_where_not()
         (before, status),
         "the checkout was touched"
     );
-    // A commit that is not checked out has nothing to do with the files there.
+    // For a commit that is not checked out, the files of the checkout do not matter.
     let said = story.redgreen("judge red --base HEAD~1 --head HEAD~1").exits(1);
     assert!(!said.stdout.contains("your checkout"), "{}", said.stdout);
 }
 
-/// A step without a change is accepted where it is a commit. Where nothing is staged, somebody
-/// forgot to stage it.
+/// REFACTOR accepts an empty commit. With an empty index, the user forgot to stage the change.
 #[test]
 fn fault_3_refactor_without_a_change_says_so_and_what_fails() {
     let story = project();

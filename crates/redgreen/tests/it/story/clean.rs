@@ -12,7 +12,7 @@ use super::terminal::on_a_terminal;
 
 const RUN: &str = "run --script @kata.toml an adder";
 
-/// A run that waits for a human, with a folder of its own for temporary files.
+/// A run that waits for a human, with its own folder for temporary files.
 fn waiting() -> Story {
     let story = Story::new();
     let temporary = story.place("tmp").display().to_string();
@@ -23,7 +23,7 @@ fn waiting() -> Story {
     story
 }
 
-/// The folder of the repository's worktrees and build output.
+/// The folder that holds the repository's worktrees and build output.
 fn workshop(story: &Story) -> PathBuf {
     let mut all = fs::read_dir(story.place("home/worktrees")).unwrap();
     all.next().unwrap().unwrap().path()
@@ -47,7 +47,7 @@ fn fault_16_clean_lists_with_sizes_and_removes_only_when_told() {
     story.redgreen("clean --dry-run").exits(0);
     assert!(room.exists() && build.exists(), "listing removes nothing");
 
-    // A test run holds the lock of its room.
+    // A test run holds its room's lock.
     let lock = fs::File::create(workshop.join("rooms/0.lock")).unwrap();
     lock.lock().unwrap();
     let kept = items(&story, "--json clean --yes");
@@ -63,7 +63,7 @@ fn fault_16_clean_lists_with_sizes_and_removes_only_when_told() {
     assert!(gone.iter().all(|item| item["removed"] == true), "{gone:?}");
     assert!(!room.exists() && !build.exists());
     story.redgreen("clean").exits(0).says("nothing to remove");
-    // The run is as it was.
+    // The run is unchanged.
     story.redgreen("approve").exits(0).says("merged");
 }
 
@@ -105,7 +105,7 @@ fn fault_16_clean_spares_open_runs_and_salvages_what_it_removes() {
     story.redgreen("clean").exits(0).says("is open: redgreen resume").says("git does not know it");
     assert!(worktree.join("unsaved.py").exists() && unknown.join("notes").exists());
 
-    // Of a run that nobody knows any more, the work is salvaged.
+    // `clean` salvages the work of a run that has no records any more.
     fs::remove_dir_all(story.root.join(".git/redgreen/runs").join(&id)).unwrap();
     let gone = items(&story, "--json clean --yes");
     assert!(

@@ -1,8 +1,8 @@
-//! Runs with a test command of the user.
+//! Runs that use the user's own test command.
 
 use super::{CALCULATOR, Story};
 
-/// Runs the methods of each test file, without any runner: an exit code is all it gives.
+/// Runs the methods of each test file without a test runner, so its only result is an exit code.
 const CHECK: &str = r#"for test in tests/test_*.py; do
     [ -e "$test" ] || continue
     PYTHONPATH=. python3 -B -c '

@@ -6,11 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::Story;
 
-/// Phases of three cycles and the last word of the planner.
+/// The phases of three cycles, plus the planner's last turn.
 const PHASES: usize = 13;
-/// One lists the candidate, two read files: the candidate's, and what it changed as it was before.
-/// Two look at all refs before and after a turn: nothing keeps this agent from moving any.
-/// One makes the tree without the test list.
+/// Of these, one lists the candidate's files, and two read files: the candidate's, and the old
+/// versions of those it changed. Two read all refs, before and after a turn, because nothing stops
+/// this agent from moving one. One builds the tree without the test list.
 const GIT_PROCESSES_PER_PHASE_MAX: usize = 19;
 
 #[test]
@@ -104,7 +104,7 @@ fn a_bench_is_compared_with_figures_of_before() {
     );
 }
 
-/// Every call of git adds a line to a file beside the repository.
+/// Makes every git call add a line to a file next to the repository.
 fn counted(story: Story) -> Story {
     let folder = story.place("counting");
     let wrapper = folder.join("git");
@@ -138,7 +138,7 @@ fn calls(story: &Story) -> Vec<String> {
         .collect()
 }
 
-/// The first word that is no option and no option's value.
+/// The first word that is neither an option nor an option's value.
 fn command(call: &str) -> &str {
     let mut words = call.split('\t');
     while let Some(word) = words.next() {

@@ -1,4 +1,4 @@
-//! The crash matrix: a run that is killed before or after any effect ends like a run that was not.
+//! The crash matrix: a run that is killed before or after any effect ends like an undisturbed run.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -9,12 +9,13 @@ use std::time::Instant;
 use super::{ProgramOutput, Story};
 
 const SIGKILL: i32 = 9;
-/// One point in this many, unless all are wanted.
+/// Tests one kill point out of this many, unless `is_all()`.
 const STRIDE: usize = 3;
-/// Starts of the program that one run may need before something is wrong.
+/// A run that needs more starts than this has a bug.
 const STARTS_MAX: usize = 150;
 
-/// A run as its user plays it: what is typed until it waits for a human, and how each command ends.
+/// A run as its user plays it: the commands up to the point where it waits for a human, and their
+/// exit codes.
 struct Play {
     script: &'static str,
     commands: &'static [(&'static str, i32)],
@@ -33,7 +34,7 @@ const TROUBLED: Play = Play {
     moments: &["after"],
 };
 
-/// Where to kill: at an effect of one of the commands, the approval being the last.
+/// A kill point: an effect of one of the commands. The approval is the last command.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     command: usize,
@@ -64,7 +65,7 @@ fn killed_at_any_effect_a_run_in_trouble_comes_to_the_same() {
 fn killed_at_every_effect_one_after_the_other_a_run_comes_to_the_same() {
     let expected = undisturbed(&CALCULATOR);
     let story = stage(&CALCULATOR);
-    // Each start sees to the worktree, does one more effect, and is killed before the next.
+    // Each start prepares the worktree, does one more effect, and is killed before the next.
     let (run, _) = CALCULATOR.commands[0];
     let mut said = kill_at(&story, run, "before:2");
     let mut starts = 1;
@@ -110,7 +111,7 @@ fn matrix(play: &Play) {
     }
 }
 
-/// Every effect of every command, and one past the last: there the command ends by itself.
+/// Every effect of every command, and one past the last, where the command ends by itself.
 fn points(play: &Play, expected: &Expected) -> Vec<Point> {
     let mut points = Vec::new();
     for (command, effects) in expected.effects.iter().enumerate() {
@@ -187,7 +188,7 @@ fn check(play: &Play, point: Point, expected: &Expected) {
     }
 }
 
-/// Resumes until everything is done; a run in trouble stops on the way.
+/// Resumes until everything is done. A run in trouble stops once on the way.
 fn wait_for_human(story: &Story, point: Point) {
     let mut said = story.redgreen("resume");
     if said.code == Some(1) {
@@ -208,7 +209,7 @@ pub(super) fn kill_at(story: &Story, line: &str, point: &str) -> ProgramOutput {
     ProgramOutput::of(line, &command.output().unwrap())
 }
 
-/// The names of all effects that the only run journalled.
+/// The names of all effects in the only run's journal.
 fn intents(story: &Story) -> Vec<String> {
     let runs = fs::read_dir(story.root.join(".git/redgreen/runs")).unwrap();
     let run = runs.map(|entry| entry.unwrap().path()).next().unwrap();
@@ -218,7 +219,7 @@ fn intents(story: &Story) -> Vec<String> {
     lines.filter_map(|line| Some(line.get("intent")?.as_str()?.to_owned())).collect()
 }
 
-/// `scripts/test --all`.
+/// Whether `scripts/test --all` runs the tests.
 pub(crate) fn is_all() -> bool {
     #[expect(clippy::disallowed_methods, reason = "tests are told whether to take their time")]
     std::env::var_os("REDGREEN_TEST_ALL").is_some()

@@ -1,4 +1,4 @@
-//! `redgreen demo` in each language: the same story with the test runner that is installed.
+//! `redgreen demo` in each language: the same story on the installed test runner.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::Story;
 use crate::runner::is_installed;
 
-/// How long a new user waits for the first line.
+/// How long a new user waits for the first output line.
 const FIRST_LINE: Duration = Duration::from_secs(10);
 
 /// The verdicts of the kata, in order. They are the same in each language.
@@ -59,7 +59,7 @@ fn tells_the_story(language: &str, program: &str, baseline: &str) {
     said.says("demo  merged");
 }
 
-/// The code at the end of a line with a phase: `  1 RED  accepted  … [red.assertion]`.
+/// The code at the end of a phase line, as in `  1 RED  accepted  … [red.assertion]`.
 fn verdict(line: &str) -> Option<&str> {
     let (_, code) = line.strip_suffix(']')?.rsplit_once('[')?;
     ["plan.", "red.", "green.", "refactor."]
@@ -105,7 +105,7 @@ fn the_demo_names_what_is_missing() {
         .says("[possible values: python, node, rust]");
 }
 
-/// A machine that has only these programs on its PATH.
+/// A machine with only these programs on its PATH.
 fn only_with(programs: &[&str]) -> Story {
     let story = Story::bare_folder();
     let bin = story.place("bin");

@@ -1,5 +1,5 @@
-//! A full disk, and a git folder that is not writable: redgreen names the reason, loses nothing,
-//! and continues when there is room again. Each story runs in its own mount namespace.
+//! A full disk and a read-only git folder: redgreen names the cause, loses nothing, and continues
+//! once there is space again. Each story runs in its own mount namespace.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -9,7 +9,7 @@ use super::{CALCULATOR, Story};
 use crate::skip::skipped;
 
 const RUN: &str = "run --script @kata.toml \"a calculator\"";
-/// Room that is left when the run starts: enough to get a little further each time.
+/// The free space when the run starts. Each value lets the run get a little further.
 const FREE_KIB: &[u64] = &[0, 8, 16, 24, 32, 48, 64, 80, 100, 130, 160, 200, 250, 300];
 
 #[test]
@@ -91,8 +91,8 @@ fn with_a_read_only_git_folder() {
     story.merged();
 }
 
-/// Plays an ignored story on a small disk of its own, as someone who may mount; says so where that
-/// cannot be.
+/// Runs an ignored story on its own small disk, as a user who may mount. Skips it with a message
+/// where that is impossible.
 fn in_a_namespace(name: &str) {
     let folder = tempfile::tempdir().unwrap();
     let mount = "mount -t tmpfs -o size=4m tmpfs \"$0\" || exit 99; [ $# = 0 ] || TMPDIR=\"$0\" exec \"$@\"";
@@ -118,14 +118,14 @@ fn in_a_namespace(name: &str) {
     assert!(played.status.success() && said.contains("1 passed"), "{said}");
 }
 
-/// The calculator on the small disk; what pytest needs for itself is elsewhere.
+/// The calculator on the small disk. pytest's temporary files are on another disk.
 fn story() -> Story {
     let story = Story::new().quick().env("TMPDIR", env!("CARGO_TARGET_TMPDIR"));
     story.script("kata.toml", CALCULATOR);
     story
 }
 
-/// Writes until nothing fits, then gives some of it back.
+/// Fills the disk, then frees `free` KiB.
 fn fill(ballast: &std::path::Path, free: u64) {
     const CHUNK: &[u8] = &[0; 4096];
     let mut file = OpenOptions::new().create(true).append(true).open(ballast).unwrap();
@@ -146,7 +146,7 @@ fn read_only(story: &Story, on: bool) {
     }
 }
 
-/// Every file under the git folder, by name and length.
+/// Every file in the git folder, with its length.
 fn files(story: &Story) -> String {
     let list =
         story.command("find").args([".git", "-type", "f", "-printf", "%p %s\n"]).output().unwrap();

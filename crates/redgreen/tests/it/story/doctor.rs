@@ -1,10 +1,10 @@
-//! `redgreen doctor` says whether a run could start, what it checked, and how to fix each problem.
+//! `redgreen doctor` reports whether a run can start, what it checked, and how to fix each problem.
 
 use serde_json::Value;
 
 use super::{ProgramOutput, Story};
 
-/// The findings of every check of a name.
+/// The findings of all checks with this name.
 fn findings(answer: &Value, name: &str) -> Vec<String> {
     let checks = answer["checks"].as_array().unwrap();
     let named = checks.iter().filter(|check| check["name"] == name);
@@ -151,7 +151,7 @@ fn a_command_of_the_settings_is_what_is_proved() {
     story
         .file("redgreen.toml", "[test]\ncommand = \"cp one.xml out.xml\"\nreport = \"out.xml\"\n")
         .file("one.xml", report);
-    // The clean room has what is committed.
+    // The clean room contains only committed files.
     story.redgreen("doctor").exits(4).says(
         "it contains the last commit, not your uncommitted \
                     changes",

@@ -1,5 +1,5 @@
-//! Every command in the README and the book: it runs here, in a prepared repository, or a table
-//! says why it cannot. Its options are checked against `--help` in `book`.
+//! Every command in the README and the book either runs here in a prepared repository, or a table
+//! gives the reason why it cannot. The module `book` checks the options against `--help`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use super::{ProgramOutput, Story, book, machine, scripts};
 
-/// Commands that run one after the other in one repository, and their exit codes.
+/// Commands that run one after another in one repository, with their exit codes.
 struct Scene {
     begin: fn() -> Story,
     commands: &'static [(&'static str, i32)],
@@ -27,7 +27,7 @@ const STEER: &str =
 const RESCUE: &str = "needs a merge conflict; `story::merging` runs it";
 const TOOLCHAIN: &str = "needs a toolchain that not every machine has";
 
-/// Commands that cannot run here, and why.
+/// Commands that cannot run here, each with the reason.
 const NOT_RUN: &[(&str, &str)] = &[
     ("claude", AGENT),
     ("claude mcp add redgreen -- redgreen mcp", AGENT),
@@ -246,7 +246,7 @@ const SCENES: &[Scene] = &[
     },
 ];
 
-/// A project with the files that the commands of the book name.
+/// A project with the files that the book's commands name.
 fn project() -> Story {
     let story = Story::pytest();
     let test = "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n";
@@ -274,7 +274,7 @@ fn red() -> Story {
     story
 }
 
-/// The same with its GREEN.
+/// The same branch with its GREEN.
 fn green() -> Story {
     let story = red();
     let code = "NUMERALS = [(10, \"X\"), (9, \"IX\"), (5, \"V\"), (4, \"IV\"), (1, \"I\")]\n\n\n\
@@ -289,7 +289,7 @@ fn green() -> Story {
     story
 }
 
-/// A refactoring that is not committed.
+/// An uncommitted refactoring.
 fn changed() -> Story {
     let story = project();
     story.file("calc.py", "def add(first, second):\n    return first + second\n");
@@ -349,13 +349,13 @@ fn cargo_package() -> Story {
     story
 }
 
-/// A command as the page prints it, without its comment and with single blanks.
+/// A command as printed on the page, without its comment and with single spaces.
 fn normal(line: &str) -> String {
     let command = line.split(" #").next().unwrap_or(line);
     command.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The commands of every page, each with its page. A block with a `case` is one command.
+/// The commands of every page, each with its page. A block that contains a `case` is one command.
 fn documented() -> Vec<(String, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let pages = ["docs", "docs/book"].into_iter().flat_map(|folder| {
@@ -381,7 +381,7 @@ fn documented() -> Vec<(String, PathBuf)> {
     commands
 }
 
-/// A page gained a command that nobody tried, or lost one.
+/// Fails if a page gains a command that no test runs, or loses one that a table lists.
 #[test]
 fn every_documented_command_runs_or_has_a_reason() {
     let documented = documented();
@@ -431,7 +431,7 @@ fn machine_path() -> String {
     machine().into_iter().find(|(name, _)| name == "PATH").map(|(_, path)| path).unwrap_or_default()
 }
 
-/// The short id of the run in the repository, from its journal's folder.
+/// The run's short id, from the name of its journal folder.
 fn run_id(story: &Story) -> Option<String> {
     let mut runs = fs::read_dir(story.root.join(".git/redgreen/runs")).ok()?;
     let name = runs.next()?.ok()?.file_name().into_string().ok()?;

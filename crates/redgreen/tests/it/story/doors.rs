@@ -1,4 +1,4 @@
-//! The inputs of a run: a specification, a task, a design with context files; from the file to a
+//! The inputs of a run (a specification, a task, a design with context files), from the file to a
 //! branch that waits for approval.
 
 mod handover;
@@ -15,20 +15,20 @@ use super::Story;
 
 /// A specification with two components and three tests.
 pub(super) const SPEC: &str = include_str!("doors/spec.yaml");
-/// Plays it: all tests at once, then the code.
+/// A script for it: all tests at once, then the code.
 pub(super) const SPEC_SCRIPT: &str = include_str!("doors/spec.toml");
 /// A task with two tests and a coverage target.
 pub(super) const TASK: &str = include_str!("doors/task.json");
 pub(super) const TASK_SCRIPT: &str = include_str!("doors/task.toml");
 
-/// A project for pytest with a file and a script beside it.
+/// A pytest project with an input file and a script next to it.
 pub(super) fn story(file: &str, text: &str, script: &str) -> Story {
     let story = Story::pytest();
     story.script(file, text).script("kata.toml", script);
     story
 }
 
-/// The only run's folder.
+/// The folder of the only run.
 #[track_caller]
 pub(super) fn run_folder(story: &Story) -> std::path::PathBuf {
     let runs: Vec<_> = fs::read_dir(story.root.join(".git/redgreen/runs"))
@@ -51,7 +51,7 @@ pub(super) fn json(story: &Story, name: &str) -> serde_json::Value {
 pub(super) const RUN_DESIGN: &str =
     "run --script @kata.toml --issue 87 --lld docs/lld.md --context src/util.py";
 
-/// A story with a design and a calculator's script.
+/// A story with a design and the calculator script.
 pub(super) fn design() -> Story {
     let story = Story::calculator();
     story
@@ -61,7 +61,7 @@ pub(super) fn design() -> Story {
     story
 }
 
-/// Nothing was made: no ref, no run, no worktree.
+/// Asserts that redgreen rejects the line and creates nothing: no ref, no run, no worktree.
 #[track_caller]
 pub(super) fn turned_down(story: &Story, line: &str, words: &str) {
     let (before, refs) = (story.belongings(), story.git("for-each-ref"));

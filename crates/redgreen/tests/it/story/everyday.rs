@@ -87,13 +87,13 @@ fn fault_16_salvage_show_and_diff() {
     let json = story.redgreen("--json salvage diff gave-up").exits(0).json();
     assert!(json["diff"].as_str().unwrap().contains("+    return a - b"), "{json}");
     assert_eq!(json["salvage"]["why"], "gave-up");
-    // Of a run whose records are gone, it is still said what it is.
+    // Salvage is still labelled after the run's records are gone.
     fs::remove_dir_all(story.root.join(".git/redgreen/runs")).unwrap();
     story.redgreen("salvage show gave-up").exits(0).says("-gave-up  of an unknown run\n");
     story.redgreen("salvage show nonsense").exits(2).says("there is no salvage \"nonsense\"");
 }
 
-/// The commands at the end of the demo are typed by somebody who has never seen redgreen before.
+/// A first-time user types the commands that the demo prints at its end.
 #[test]
 fn fault_16_every_command_that_the_demo_names_works() {
     let story = Story::new();

@@ -1,4 +1,4 @@
-//! Runs the commands of the pages in `examples/`, from the file to the merge.
+//! Runs the commands of the README pages in `examples/`, from the file to the merge.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name)
 }
 
-/// The project in a repository of its own.
+/// The example project in its own repository.
 fn project(name: &str) -> Story {
     let story = Story::pytest();
     let mut files = Vec::new();
@@ -29,7 +29,8 @@ fn list(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Types every command of the page. A run waits for a human; everything else is done.
+/// Runs every command of the page. A run exits with "waits for a human", everything else with
+/// success.
 #[track_caller]
 fn typed(story: &Story, name: &str) {
     let page = fs::read_to_string(folder(name).join("README.md")).unwrap();

@@ -1,4 +1,4 @@
-//! Withheld examples detect lookup tables, and the author of the code sees no answer.
+//! Withheld examples detect lookup tables, and the author of the code never sees their answers.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,7 +16,7 @@ const CODE: &str = "def to_roman(number):\n    if number < 1:\n        raise Val
 const EXAMPLES: &str = "[[examples]]\ncall = \"roman:to_roman\"\nargs = [7]\ngives = \"IIIIIII\"\n\n\
                         [[examples]]\ncall = \"roman.py:to_roman\"\nargs = [0]\nraises = \"ValueError\"\n";
 
-/// RED is accepted, and `code` comes after it.
+/// A project with an accepted RED and `code` committed after it.
 fn judged(code: &str) -> Story {
     let story = Story::pytest();
     story.file("test_roman.py", TEST).commit("red");
@@ -40,7 +40,7 @@ fn a_lookup_table_is_refused_where_examples_are_withheld() {
     story.script("task.json", task);
     story.redgreen("judge green --task @task.json").exits(1).says("green.examples_differ");
 
-    // Nobody can tell without examples: it is said, and not refused.
+    // Without examples, hard-coded results are possible: GREEN accepts them with a warning.
     story.redgreen("judge green").exits(0).says("the results may be hard-coded");
 }
 
@@ -116,7 +116,7 @@ fn examples_of_javascript_are_called_by_node() {
         .says("1 of 1 withheld examples");
 }
 
-/// What has to be built is called by a program: a table of answers is told from code there as well.
+/// Compiled code is called through a generated program. Examples detect a lookup table there too.
 #[test]
 fn examples_of_rust_are_called_by_a_program() {
     let story = Story::pytest();
@@ -152,7 +152,7 @@ fn examples_of_rust_are_called_by_a_program() {
         .redgreen("judge green --base HEAD~2 --examples @examples.json")
         .exits(0)
         .says("4 of 4 withheld examples");
-    // Nothing of that name, and nothing that could be given to it.
+    // A function that does not exist, and one that does not take the argument.
     for (call, args) in [
         ("src/roman.rs:from_roman", "[1]"),
         ("src/roman.rs:to_roman", "[\"I\"]"),
@@ -335,7 +335,7 @@ fn examples_of_the_whole_feature_are_owed_at_its_last_test() {
     assert!(!journal.contains("green.examples_differ"), "{journal}");
 }
 
-/// The packages of the tests, with others in place of some.
+/// Links the test packages into the project and replaces some of them.
 fn packages(story: &Story, others: &[(&str, &str)]) {
     let own = story.root.join("node_modules");
     fs::create_dir(&own).unwrap();
@@ -352,7 +352,7 @@ fn packages(story: &Story, others: &[(&str, &str)]) {
     }
 }
 
-/// TypeScript is run outside of the test runner as well, translated by a tool of the project.
+/// TypeScript also runs outside the test runner, compiled by one of the project's own tools.
 #[test]
 fn typescript_that_detects_tests_is_found_with_the_translators_of_the_project() {
     const NOTHING: &str = "module.exports = {};\n";
@@ -365,7 +365,8 @@ fn typescript_that_detects_tests_is_found_with_the_translators_of_the_project() 
         (&[][..], cheat, 3),
         (&[("esbuild", NOTHING)][..], cheat, 3),
         (&[("esbuild", NOTHING)][..], honest, 0),
-        // Nothing can be said of code that nothing translates. TypeScript 7 has no functions.
+        // Without a working compiler, redgreen cannot judge the code. TypeScript 7 exports no
+        // functions.
         (&[("esbuild", NOTHING), ("rolldown", NOTHING), ("typescript", NOTHING)][..], honest, 0),
     ] {
         let story = Story::pytest();

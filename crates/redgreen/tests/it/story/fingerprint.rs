@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 
 use super::Story;
 
-/// Plays the runner's own report of the same files again, so that hundreds of runs take minutes; the
-/// first time is real. Coverage is measured every time.
+/// Replays the runner's earlier report for the same files, so that hundreds of runs take minutes.
+/// The first run is real, and coverage is measured every time.
 const ECHO: &str = r#"#!/bin/sh
 case "$*" in
 *"-m coverage"*) exec "$REAL" "$@" ;;
@@ -39,10 +39,10 @@ cat "$kept.calls" >>"$calls"
 exit "$(cat "$kept.exit")"
 "#;
 
-/// What stays in the place for worktrees: build output, rooms, what was judged.
+/// Folders that stay in the worktree location: build output, rooms, judged trees.
 const OURS: &[&str] = &["builds", "cargo-target", "judged", "rooms"];
 
-/// A virtual environment whose python remembers, for all stories of this process.
+/// A virtual environment whose python caches test reports, shared by all stories of this process.
 pub(crate) fn echo() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -54,7 +54,8 @@ pub(crate) fn echo() -> &'static Path {
 }
 
 fn make_echo(folder: &Path) {
-    // What it remembers is beside it: in it, files that come and go would be packages that change.
+    // The cache is next to the environment, not in it: redgreen would see files there as changed
+    // packages.
     let (bin, kept) = (folder.join("bin"), folder.with_extension("kept"));
     fs::create_dir_all(&bin).unwrap();
     fs::create_dir_all(&kept).unwrap();
@@ -68,17 +69,17 @@ fn make_echo(folder: &Path) {
 }
 
 impl Story {
-    /// The same story with a python that remembers what pytest said about the same files.
+    /// The same story with a python that caches pytest's reports.
     pub(crate) fn quick(self) -> Self {
         let venv = echo().display().to_string();
-        // The python that remembers writes beside itself, which no fence lets it do.
+        // The caching python writes next to itself, which every sandbox forbids.
         let settings = fs::read_to_string(self.root.join("redgreen.toml")).unwrap_or_default();
         self.file("redgreen.toml", &format!("{settings}\n[test]\nfence = \"none\"\nmutants = 0\n"));
         self.commit("no fence");
         self.env("VIRTUAL_ENV", &venv)
     }
 
-    /// What a run that waits for a human is: subject, tree and note of each commit.
+    /// The result of a run that waits for a human: subject, tree and note of each commit.
     #[track_caller]
     pub(crate) fn work(&self) -> Vec<String> {
         let branch = self.branch();
@@ -91,7 +92,7 @@ impl Story {
         lines
     }
 
-    /// What a merged run is: the tree, and nothing of the run beside it.
+    /// The result of a merged run: the tree. Also asserts that nothing else of the run is left.
     #[track_caller]
     pub(crate) fn merged(&self) -> Vec<String> {
         let fsck =
@@ -116,7 +117,7 @@ impl Story {
         ]
     }
 
-    /// No folder of a run in the place for worktrees; build output may stay.
+    /// Asserts that no run's worktree is left. Build output may stay.
     #[track_caller]
     pub(crate) fn assert_no_worktree(&self) {
         let all = self.git("worktree list --porcelain");
@@ -124,7 +125,7 @@ impl Story {
         assert_eq!(self.worktrees(), Vec::<String>::new(), "left behind");
     }
 
-    /// The folders that runs work in.
+    /// The folders in which runs work.
     pub(crate) fn worktrees(&self) -> Vec<String> {
         let mut found = Vec::new();
         for workshop in names(&self.place("home/worktrees")) {
@@ -134,7 +135,7 @@ impl Story {
         found
     }
 
-    /// Why work was set aside, in the order of names.
+    /// The reasons of the salvage entries, in the order of their names.
     pub(crate) fn salvages(&self) -> Vec<String> {
         let refs = self.git("for-each-ref --format=%(refname) refs/redgreen/salvage");
         refs.lines().map(|name| name.rsplit('/').next().unwrap().to_owned()).collect()
@@ -148,7 +149,7 @@ impl Story {
             note["run"][name] = "-".into();
         }
         note["spent"]["workMs"] = 0.into();
-        // Messages of tests name the files of the worktree.
+        // Test messages contain paths of the worktree.
         let mut text = note.to_string();
         for workshop in names(&self.place("home/worktrees")) {
             text = text

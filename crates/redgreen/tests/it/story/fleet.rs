@@ -1,5 +1,5 @@
 //! Many runs on many workers, with the queue in a folder and on a real NATS server. Workers are
-//! killed, frozen and cut off; every job ends once, with the result of an undisturbed run.
+//! killed, frozen and disconnected; every job ends once, with the result of an undisturbed run.
 
 mod chaos;
 mod decisions;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use ground::{Fleet, Kind, until};
 use rustix::process::{Pid, Signal, kill_process};
 
-/// A worker that is told to wait in GREEN holds its job.
+/// While this file exists, a worker waits in GREEN and so holds its job.
 const HOLD: &str = "hold";
 
 fn both(story: impl Fn(Fleet)) {
@@ -47,7 +47,7 @@ fn a_job_is_submitted_once_run_approved_and_merged() {
             .redgreen(&format!("approve {job}"))
             .exits(2)
             .says("a job that is merged cannot be approved");
-        // What a stranger needs is in the shared repository.
+        // The shared repository has everything that another worker needs.
         assert_eq!(fleet.origin("for-each-ref refs/heads/redgreen"), "");
         assert!(fleet.origin("notes --ref=tdd-handoffs list").lines().count() >= 3);
     });
@@ -74,7 +74,7 @@ fn when_a_worker_is_killed_another_continues_from_the_last_accepted_phase() {
         );
         fleet.redgreen("queue --all").exits(0).says("waiting");
         fleet.redgreen(&format!("approve {job}")).exits(0);
-        // The killed one comes back, and keeps what it left behind.
+        // The killed worker restarts and keeps its leftovers.
         fleet.work("one").exits(0);
         fleet.merged(&[job]);
         let count = |name: &str| {
@@ -95,8 +95,8 @@ fn a_worker_that_comes_back_late_cannot_push_and_keeps_its_work() {
         until("one waits in GREEN", || fleet.is_held());
         let pid = Pid::from_child(&first);
         kill_process(pid, Signal::STOP).unwrap();
-        // The engine that the frozen worker started goes on, and has work that its worker will want
-        // to push.
+        // The frozen worker's engine continues and produces commits that its worker will try to
+        // push.
         std::fs::remove_file(&held).unwrap();
         fleet.work("two").exits(0);
         let (tip, record) =
@@ -143,6 +143,6 @@ fn an_idle_worker_uses_little_memory() {
     let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
     idle.kill().unwrap();
     idle.wait().unwrap();
-    // A build without optimisations is larger than what is shipped.
+    // A build without optimisation is larger than the released one.
     assert!(kibibytes < 60_000, "an idle worker holds {kibibytes} KiB");
 }

@@ -1,4 +1,4 @@
-//! A resumed run uses its original input: the context files, and the request of the command line.
+//! A resumed run uses its original input: the context files and the request from the command line.
 
 use super::{RUN_DESIGN, design, turned_down};
 use crate::story::Story;
@@ -29,7 +29,7 @@ fn a_request_behind_the_context_is_found_missing_with_the_line_to_type() {
         "run --script @kata.toml --context docs src/util.py -- \"a calculator\"",
         "run --script @kata.toml \"a calculator\" --context docs --context src/util.py",
     ] {
-        // Behind `--`, options would be words of the request.
+        // After `--`, options would be part of the request.
         let said = story.redgreen(&if line.contains(" -- ") {
             line.to_owned()
         } else {
@@ -68,12 +68,12 @@ fn a_run_that_is_resumed_shows_the_files_as_they_were() {
     );
 }
 
-/// Another clone has only the notes, which name the files and know them when they see them.
+/// Another clone has only the notes. They name the files and can check their content.
 #[test]
 fn a_run_that_is_taken_over_has_the_files_it_was_begun_with_or_says_so() {
     let story = design();
     story.script("kata.toml", PLAN);
-    // The design that counts was never committed.
+    // The run uses a version of the design that was never committed.
     story.file("docs/lld.md", "# A calculator\n\nIt adds.\n");
     story.redgreen(RUN_DESIGN).exits(4);
     let there = Story::bare_folder();

@@ -1,5 +1,5 @@
-//! Invalid input files, as one table: every error with its position and what is expected, exit code
-//! 2, and nothing is created.
+//! Invalid input files in one table: the error gives the position and the expected value, redgreen
+//! exits with code 2, and it creates nothing.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use super::{SPEC, TASK};
 use crate::story::Story;
 
-/// The script is right; what is wrong is the file.
+/// The script is valid; only the input file is not.
 const SPEC_LINE: &str = "run --script @kata.toml --spec @input.yaml";
 const JSON_LINE: &str = "run --script @kata.toml --spec @input.json";
 const TASK_LINE: &str = "run --script @kata.toml --task @input.json";
@@ -18,7 +18,7 @@ fn changed(text: &str, old: &str, new: &str) -> Vec<u8> {
     changed.into_bytes()
 }
 
-/// The name of the file, what it holds, the command, and the words that have to be said.
+/// File name, content, command line, and the expected words of the error.
 fn files() -> Vec<(&'static str, Vec<u8>, &'static str, &'static str)> {
     let spec = |old: &str, new: &str, words: &'static str| {
         ("input.yaml", changed(SPEC, old, new), SPEC_LINE, words)
@@ -231,8 +231,8 @@ fn files_that_may_not_be_sent_stop_a_run_before_it_starts() {
     symlink(story.place("outside.py"), story.root.join("linked.py")).unwrap();
     symlink("loop-b", story.root.join("loop-a")).unwrap();
     symlink("loop-a", story.root.join("loop-b")).unwrap();
-    // Numbers are a token for three digits: enough of them for the limit, in files that are each
-    // small enough.
+    // A number is one token per three digits. Together these files exceed the limit, and each file
+    // alone is small enough.
     for number in 0..6 {
         story.file(&format!("many/{number}.txt"), &"1 2 3 4 5 6 7 8 9 0 ".repeat(4_500));
     }

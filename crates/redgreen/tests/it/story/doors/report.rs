@@ -6,7 +6,7 @@ use super::{SPEC, SPEC_SCRIPT, story};
 use crate::skip::skipped;
 use crate::story::Story;
 
-/// What somebody might put into a title.
+/// A hostile title.
 const NASTY: &str = "A till <script>alert('x')</script> & \\\"more\\\"";
 
 fn reported() -> Story {
@@ -61,7 +61,7 @@ fn a_page_needs_no_network_holds_no_script_and_escapes_what_came_from_outside() 
     browser_shows(&story);
 }
 
-/// Measures the page as it is laid out, and leaves the figures where `--dump-dom` shows them.
+/// Measures the page's layout and stores the figures where `--dump-dom` prints them.
 const MEASURE: &str = "<script>
 const rows = {};
 document.querySelectorAll('.tile').forEach(tile => { rows[tile.offsetTop] = (rows[tile.offsetTop] || 0) + 1; });
@@ -69,9 +69,9 @@ const wide = document.documentElement.scrollWidth > innerWidth;
 document.body.dataset.measured = innerWidth + ' tiles ' + Object.values(rows).join('+') + ' overflow ' + wide;
 </script>";
 
-/// A browser reads the page as we meant it: every step is there, nothing of the title became
-/// markup, the tiles fill their rows and nothing sticks out, from a desk to the narrowest window a
-/// browser without a screen has.
+/// A real browser shows every step, and nothing of the title becomes markup. The tiles fill their
+/// rows and nothing overflows, at every width from a desktop down to the narrowest window of a
+/// headless browser.
 fn browser_shows(story: &Story) {
     let page = fs::read_to_string(story.place("run.html")).unwrap();
     let Some(shown) = dom(story, "run.html", 1440) else { return };
@@ -82,7 +82,7 @@ fn browser_shows(story: &Story) {
     ] {
         assert!(shown.contains(words), "{words} is not in\n{shown}");
     }
-    // Our own script, which the page itself forbids.
+    // The page's policy forbids scripts, so this copy of the page drops it.
     let (before, after) = page.split_once("<meta http-equiv").unwrap();
     let (_, after) = after.split_once(">\n").unwrap();
     fs::write(
@@ -97,7 +97,7 @@ fn browser_shows(story: &Story) {
     }
 }
 
-/// What a browser of that width makes of a page; `None` without a browser.
+/// The DOM that a browser of this width builds from a page, or `None` without a browser.
 fn dom(story: &Story, page: &str, width: u32) -> Option<String> {
     let page = format!("file://{}", story.place(page).display());
     let home = story.place("browser").display().to_string();

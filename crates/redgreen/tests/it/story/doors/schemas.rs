@@ -22,7 +22,7 @@ fn fits(schema: &Validator, value: &Value) {
     assert_eq!(faults, Vec::<String>::new(), "{value}");
 }
 
-/// Changes the value at each pointer, and the schema notices.
+/// Asserts that the schema rejects each of these changes.
 #[track_caller]
 fn notices(schema: &Validator, value: &Value, changes: &[(&str, Value)]) {
     for (pointer, new) in changes {
@@ -50,7 +50,7 @@ fn page(name: &str) -> String {
         .unwrap()
 }
 
-/// The fenced blocks of a page in a language.
+/// The page's fenced code blocks in a language.
 fn blocks(page: &str, language: &str) -> Vec<String> {
     let start = format!("```{language}\n");
     let starts = page.split(&start).skip(1);
@@ -65,7 +65,7 @@ fn specifications() {
     for block in blocks(&page("specs.md"), "yaml") {
         fits(&schema, &yaml(&block));
     }
-    // The shape the seeds' own stages read, with everything that may be left out left out.
+    // The format that the stages of the seed documents read, without its optional fields.
     fits(
         &schema,
         &json!({ "spec_id": "S", "components": [{ "name": "A" }], "test_cases": [{ "id": "TC001", "description": "x" }] }),
@@ -191,7 +191,7 @@ fn events_and_handoffs() {
     );
 }
 
-/// Where all tests are written at once, more are withheld as well, unless the specification says
+/// Where RED writes all tests at once, it also writes withheld tests, unless the specification says
 /// otherwise.
 #[test]
 fn events_of_withheld_tests() {
@@ -241,7 +241,8 @@ fn events_of_withheld_tests() {
     }
 }
 
-/// A run that gives up, one that is undecided, one that is killed: their lines are events too.
+/// A run that gives up, an undecided one and a killed one: their journal lines are valid events
+/// too.
 #[test]
 fn events_of_runs_that_go_wrong() {
     let event = schema("event");
@@ -308,7 +309,7 @@ fn settings() {
     let schema = schema("config");
     let toml = |text: &str| -> Value { toml::from_str(text).unwrap() };
     fits(&schema, &toml(""));
-    // Every setting of the template, as it is and with its defaults.
+    // Every setting of the template, commented out and with its default value.
     let template = Story::pytest().redgreen("init --print").exits(0).stdout;
     fits(&schema, &toml(&template));
     fits(&schema, &toml(&template.replace("#: ", "")));
@@ -319,7 +320,7 @@ fn settings() {
             fits(&schema, &toml(&block));
         }
     }
-    // What is in force, put back together from `redgreen config`.
+    // Rebuilds the effective settings from the output of `redgreen config`.
     let story = Story::pytest();
     story.file("redgreen.toml", &template.replace("#: ", ""));
     let answer = story.redgreen("config --json").exits(0).json();
@@ -356,7 +357,7 @@ fn settings() {
             ("/model", json!({ "wire": "morse" })),
         ],
     );
-    // What the schema refuses, the program refuses too.
+    // The program rejects what the schema rejects.
     for (text, words) in
         [("max-retrys = 3\n", "did you mean"), ("max-retries = \"three\"\n", "redgreen.toml:1:15")]
     {

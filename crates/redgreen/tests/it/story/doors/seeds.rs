@@ -1,9 +1,8 @@
-//! The examples of the documents redgreen follows: every test, scenario and line of a checklist
-//! they name has a test of that name, which looks at what the real program did. What a model would
-//! do is played by a script or by a server.
+//! The examples from redgreen's design documents. Every test, scenario and checklist line in them
+//! has a test of the same name that checks the real program. A script or a server plays the model.
 //!
-//! A run takes seconds, and most lines look at another side of the same run: such runs are made
-//! once for all of them.
+//! A run takes seconds and most lines check another side of the same run, so the tests share such
+//! runs.
 
 mod arbiter;
 mod orchestrator;
@@ -25,7 +24,7 @@ use crate::story::{ProgramOutput, Story};
 pub(super) const RUN_SPEC: &str = "run --script @kata.toml --spec @spec.yaml";
 pub(super) const RUN_TASK: &str = "run --script @kata.toml --task @task.json";
 
-/// A run that is over, and what it said.
+/// A finished run and its output.
 struct Parameters {
     story: Story,
     said: ProgramOutput,
@@ -37,7 +36,7 @@ impl Parameters {
         Self { story, said }
     }
 
-    /// What `redgreen report` tells of each verdict.
+    /// The steps of `redgreen report`, one per verdict.
     fn steps(&self) -> Vec<Value> {
         let answer = self.story.redgreen("--json report").exits(0).json();
         answer["steps"].as_array().unwrap().clone()
@@ -58,7 +57,7 @@ impl Parameters {
             .unwrap()
     }
 
-    /// A file of the branch as it ended.
+    /// A file at the tip of the run's branch.
     fn file(&self, path: &str) -> String {
         self.story.git(&format!("show {}:{path}", self.story.branch()))
     }
@@ -84,8 +83,8 @@ fn names(list: &Value) -> Vec<&str> {
     list.as_array().unwrap().iter().map(|item| item.as_str().unwrap()).collect()
 }
 
-/// A specification: RED at once; GREEN lacks a module, then breaks a test that was there, then is
-/// right.
+/// A run of a specification. RED is accepted at once. GREEN first misses a module, then breaks an
+/// old test, then is right.
 fn spec_run() -> &'static Parameters {
     static TOLD: OnceLock<Parameters> = OnceLock::new();
     TOLD.get_or_init(|| {
@@ -106,7 +105,7 @@ fn spec_run() -> &'static Parameters {
     })
 }
 
-/// A task, and everything right at the first try.
+/// A run of a task in which every first try is right.
 fn task_run() -> &'static Parameters {
     static TOLD: OnceLock<Parameters> = OnceLock::new();
     TOLD.get_or_init(|| {
@@ -117,7 +116,7 @@ fn task_run() -> &'static Parameters {
     })
 }
 
-/// A model that takes a specification through the built-in agent, and the server that plays it.
+/// A run of a specification through the built-in agent, and the server that plays its model.
 fn model_run() -> &'static (Parameters, Server) {
     static TOLD: OnceLock<(Parameters, Server)> = OnceLock::new();
     TOLD.get_or_init(|| {
@@ -129,7 +128,7 @@ fn model_run() -> &'static (Parameters, Server) {
     })
 }
 
-/// Which agent asks, by its instructions.
+/// The role that sent the request, recognised by its instructions.
 fn role(seen: &SeenRequest) -> &'static str {
     let text = seen.body["system"].to_string();
     let roles = [
@@ -140,8 +139,8 @@ fn role(seen: &SeenRequest) -> &'static str {
     roles.into_iter().find(|(words, _)| text.contains(words)).map_or("nobody", |(_, role)| role)
 }
 
-/// The scripted turns of a specification, as tool calls: every tool is used, and several in one
-/// answer.
+/// Plays the script of the specification as tool calls. It uses every tool, and several of them in
+/// one answer.
 fn shopkeeper(seen: &SeenRequest) -> Turn {
     let script: toml::Value = toml::from_str(SPEC_SCRIPT).unwrap();
     let wrote = |role: &str, turn: usize, index: usize| {
@@ -180,7 +179,7 @@ fn shopkeeper(seen: &SeenRequest) -> Turn {
     }
 }
 
-/// What the tools answered to the model's n-th message of a role.
+/// The tool results after the model's n-th message in a role.
 fn tool_results(server: &Server, of: &str, answers: usize) -> Vec<String> {
     let requests = server.requests();
     let seen = requests.iter().find(|seen| role(seen) == of && seen.answers() == answers).unwrap();

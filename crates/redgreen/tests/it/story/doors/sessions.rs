@@ -1,5 +1,5 @@
-//! A task for an external agent names the conversation to continue. Tested with a real program that
-//! stores conversations.
+//! A task for an external agent names the conversation to continue. The test agent is a real
+//! program that stores conversations.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use crate::story::Story;
 
 const PROGRAM: &str = include_str!("sessions.py");
 
-/// A project whose agent is a program that speaks and is driven as Claude Code is.
+/// A project whose agent imitates Claude Code's command line and output.
 fn story() -> Story {
     let story = Story::pytest();
     let home = story.place("home");
@@ -41,12 +41,11 @@ fn task(id: &str, strategy: &str, from: &Value) -> String {
     task.to_string()
 }
 
-/// What a run of a task left: the conversation of each role, from the note and, the same, from the
-/// journal.
+/// The conversations of each role after a run of a task. The note and the journal agree on them.
 struct Sessions {
     test: String,
     implementing: String,
-    /// The command lines the program was started with, one a turn.
+    /// The command lines that started the program, one per turn.
     calls: Vec<String>,
 }
 
@@ -107,7 +106,7 @@ fn a_task_begins_continues_forks_and_merges_conversations_by_its_ids() {
     );
     assert_ne!(merged.test, forked.test);
 
-    // The agent's own name for a conversation does as well, and one that is gone is begun anew.
+    // The agent's own conversation id works too. A missing conversation starts anew.
     let own = run(&story, "S1-IMPL-5", "resume", &merged.test.clone().into());
     assert_eq!(own.calls[0], format!("RED --resume {}", merged.test));
     let gone = run(&story, "S1-IMPL-6", "resume", &"nobody-knows-it".into());
@@ -123,7 +122,7 @@ fn a_task_for_the_command_line_takes_an_agent_that_is_installed_or_says_that_non
     story.file("redgreen.toml", "backoff = 0.0\n[test]\nmutants = 0\n");
     story.commit("nobody is named");
     story.script("task.json", &task("S1-IMPL-1", "new", &Value::Null));
-    // A model's key is there, and the task still wants a program.
+    // The task needs an external program even though a model's API key is set.
     let story = story.env("ANTHROPIC_API_KEY", "k").env("CLAUDE_CODE_OAUTH_TOKEN", "k");
     let said = story.redgreen("run --task @task.json");
     assert!(said.stderr.contains("by claude"), "{}{}", said.stdout, said.stderr);

@@ -1,14 +1,14 @@
-//! Commands from a project run only after the user agrees: with `redgreen trust`, for one command,
-//! or at a terminal.
+//! Commands from a project run only after the user agrees: with `redgreen trust`, for a single
+//! command, or at a terminal.
 
 use super::{RUN_DESIGN, design, run_folder, turned_down};
 use crate::story::Story;
 use crate::story::terminal::on_a_terminal;
 
-/// The last words of the question.
+/// The end of the question.
 const QUESTION: &str = "[yes/no] ";
 
-/// A project that leaves a mark in the user's home when its command runs.
+/// A project whose command creates a file in the user's home.
 fn story() -> Story {
     let story = design().env("REDGREEN_TRUST", "0");
     story.file("redgreen.toml", "backoff = 0.0\n[worktree]\nsetup = [\"touch $HOME/set-up\"]\n");
@@ -29,7 +29,7 @@ fn commands_of_a_project_run_only_once_they_are_trusted() {
     assert!(run_folder(&story).join("artifacts/tdd-summary.md").is_file());
 }
 
-/// The answer, the exit code, words on the screen. Nothing runs and nothing is made but by a "yes".
+/// Rows: answer, exit code, words on the screen. Only "yes" runs or creates anything.
 #[test]
 fn at_a_terminal_nothing_runs_before_the_answer() {
     let story = story();
@@ -71,7 +71,7 @@ fn ctrl_c_at_the_question_at_the_end_leaves_the_run_waiting() {
     story.redgreen("status").exits(0).says("waiting for a human");
 }
 
-/// Settings that take a protection away are asked about like commands.
+/// Settings that weaken the sandbox need trust, like commands.
 #[test]
 fn a_project_takes_no_fence_away_without_its_user() {
     for (settings, told) in [

@@ -1,6 +1,6 @@
-//! Everything goes wrong at once: workers on machines of their own are killed at random times, the
-//! server is restarted, one worker is cut off for longer than its lease, one has too small a disk.
-//! Every job still ends once, with what an undisturbed run ends with.
+//! Everything fails at once: workers on separate machines are killed at random times, the server
+//! restarts, one worker is disconnected for longer than its lease, and one has too small a disk.
+//! Every job still ends once, with the result of an undisturbed run.
 
 use std::process::Child;
 use std::thread;
@@ -11,15 +11,15 @@ use serde_json::Value;
 use super::ground::{Fleet, Kind, LEASE_SECONDS, until};
 use crate::story::is_all;
 
-/// Nobody's favourite number; with it the kills come at the same times each time.
+/// An arbitrary fixed seed, so that the kills come at the same times in each run.
 const SEED: u64 = 0x0f1e_e7c4_a05e;
 const PATIENCE: Duration = Duration::from_secs(1800);
-/// Enough to begin a job, and too little to end one.
+/// Enough space to start a job, but not to finish it.
 const SMALL_DISK_KIB: usize = 1400;
 /// Every third job waits for a human.
 const WAITS: usize = 3;
-/// What differs between runs that do the same: names of the run, how many tests of other jobs were
-/// in the target branch already, and durations.
+/// Fields that differ between equal runs: names of the run, the number of tests that other jobs had
+/// already merged into the target branch, and durations.
 const OF_THE_RUN: [&str; 3] = ["run", "tests", "spent"];
 
 struct Scale {
@@ -60,7 +60,7 @@ fn in_chaos_every_job_ends_once_on_machines() {
     let Some(mut fleet) = Fleet::on_machines(workers) else { return };
     let end = Instant::now() + PATIENCE;
     let jobs = submit(&fleet, jobs);
-    // The last one has a small disk, the first one will be cut off.
+    // The last worker has a small disk; the first one will be disconnected.
     let (small, cut) = (workers - 1, 0);
     let start = |fleet: &Fleet, machine: usize| match machine == small {
         true => fleet.start_on_small_disk(machine, SMALL_DISK_KIB),
@@ -77,7 +77,7 @@ fn in_chaos_every_job_ends_once_on_machines() {
             healed_at = Some(Instant::now() + Duration::from_secs(3 * LEASE_SECONDS));
         }
         heal(&fleet, cut, &mut healed_at);
-        // One that is cut off comes back by itself.
+        // A disconnected worker must recover by itself, so the test kills another one.
         let mut victim = usize::try_from(random.below(1_000)).unwrap() % workers;
         if victim == cut && healed_at.is_some() {
             victim = 1;
@@ -103,7 +103,7 @@ fn in_chaos_every_job_ends_once_on_machines() {
     assert_eq!(left, 0, "messages are left in the queue");
 }
 
-/// Every job is submitted; most are to be merged when they are finished.
+/// Submits the jobs. Most of them are merged when they finish.
 fn submit(fleet: &Fleet, count: usize) -> Vec<String> {
     let one = |number| {
         let options = if number % WAITS == 0 { "" } else { "--merge" };
@@ -142,7 +142,7 @@ fn until_over(fleet: &Fleet, crew: &mut [Child], end: Instant) {
     }
 }
 
-/// Everything is as it is after an undisturbed run of the same jobs.
+/// Asserts that the result equals that of an undisturbed run of the same jobs.
 fn check(fleet: &Fleet, jobs: &[String]) {
     let undisturbed = Fleet::new(Kind::Folder);
     let samples = submit(&undisturbed, 2);
@@ -172,7 +172,7 @@ fn check(fleet: &Fleet, jobs: &[String]) {
     assert_eq!(found, files);
 }
 
-/// What is left of a job, without the names that are only its own.
+/// The result of a job, without the job's own names.
 #[derive(Debug, PartialEq, Eq)]
 struct Ending {
     state: String,
@@ -195,7 +195,7 @@ fn ending(fleet: &Fleet, job: &str) -> Ending {
         let patch = lines.map(|line| line.replace(job, "JOB")).collect();
         let note = note(fleet, commit).map(|mut note| {
             OF_THE_RUN.iter().for_each(|name| drop(note.as_object_mut().unwrap().remove(*name)));
-            // How many are tried depends on how busy the machine is.
+            // The number of tested mutants depends on the load of the machine.
             note["verdict"].as_object_mut().unwrap().remove("mutants");
             serde_json::from_str(&note.to_string().replace(job, "JOB")).unwrap()
         });
@@ -204,10 +204,10 @@ fn ending(fleet: &Fleet, job: &str) -> Ending {
     Ending { state, commits: commits.iter().map(told).collect() }
 }
 
-/// The commits of a job's run, the oldest first.
+/// The commits of a job's run, oldest first.
 fn own_commits(fleet: &Fleet, job: &str, tip: &str) -> Vec<String> {
     let all = fleet.origin(&format!("rev-list --first-parent {tip}"));
-    // The commit that leaves the list of tests out has no note.
+    // The commit that removes the test list has no note.
     let note = all.lines().find_map(|commit| note(fleet, commit)).unwrap();
     let base = note["run"]["base"].as_str().unwrap_or_else(|| panic!("{job}: {note}"));
     let range = format!("rev-list --reverse --first-parent {base}..{tip}");
@@ -220,8 +220,8 @@ fn note(fleet: &Fleet, commit: &str) -> Option<Value> {
     Some(serde_json::from_str(&fleet.origin(&format!("cat-file blob {blob}"))).unwrap())
 }
 
-/// No commit of a worker that was replaced is in the shared repository: epochs only grow in what was
-/// pushed, and the commits of the run are those of its last journal.
+/// Asserts that a replaced worker has no commit in the shared repository: the pushed epochs only
+/// grow, and the run's commits are those of its last journal.
 fn fenced(fleet: &Fleet, job: &str) {
     let name = format!("refs/redgreen/runs/{job}");
     let pushed = fleet.origin(&format!("reflog show --format=%H {name}"));
@@ -238,14 +238,14 @@ fn fenced(fleet: &Fleet, job: &str) {
         Some(merge) => fleet.origin(&format!("rev-parse {merge}^2")),
         None => fleet.tip(job),
     };
-    // The commit that leaves the list of tests out is made at the merge, and has no note.
+    // The merge creates the commit that removes the test list. It has no note.
     let noted = own_commits(fleet, job, &tip).into_iter();
     for commit in noted.filter(|commit| note(fleet, commit).is_some()) {
         assert!(journal.contains(&commit), "{commit} of {job} is not in its journal");
     }
 }
 
-/// xorshift
+/// A xorshift generator.
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! What can be submitted, the order of jobs, and the decisions of humans from other machines.
+//! Valid submissions, the order of jobs, and human decisions from other machines.
 
 use std::fs;
 
@@ -163,7 +163,7 @@ fn a_cancelled_job_returns_what_it_reserved() {
     });
 }
 
-/// Such a job would otherwise take worker after worker with it, as long as the fleet runs.
+/// Otherwise such a job would cost the fleet one worker after another.
 #[test]
 fn a_job_that_loses_worker_after_worker_fails() {
     const LOST_MAX: u64 = 5;
@@ -187,8 +187,8 @@ fn a_job_that_loses_worker_after_worker_fails() {
     assert_eq!(spent_today(&fleet), 0);
 }
 
-/// The script of a worker is found from where the worker was started, and a job by the beginning of
-/// its id.
+/// A worker's script path is relative to the folder in which the worker started. A prefix of a
+/// job's id names the job.
 #[test]
 fn short_ids_and_relative_scripts_mean_what_they_say() {
     let fleet = Fleet::new(Kind::Folder);

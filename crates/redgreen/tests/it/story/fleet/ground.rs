@@ -1,4 +1,4 @@
-//! A shared repository, a queue, and workers as processes.
+//! The fixture: a shared repository, a queue, and workers as processes.
 
 use std::fs;
 use std::net::TcpListener;
@@ -11,7 +11,7 @@ use super::network::{self, Network};
 use crate::skip::skipped;
 use crate::story::{ProgramOutput, Story};
 
-/// Each job writes files of its own: the folder of its checkout has its id.
+/// Each job writes its own files: its checkout's folder contains its id.
 const KATA: &str = r#"
 version = 1
 agent = "kata"
@@ -37,10 +37,10 @@ while [ -e "@HOLD@" ] && [ $i -lt 600 ]; do echo $$ > "@HELD@"; sleep 0.2; i=$((
 printf 'def answer(number):\n    return number * 2\n' > "answer_$j.py"
 """, must-succeed = true }]
 "#;
-/// Short, so that stories are; a busy machine still keeps it.
+/// Short, to keep stories fast, but long enough for a busy machine to renew it.
 pub(super) const LEASE_SECONDS: u64 = 6;
 const PATIENCE: Duration = Duration::from_secs(240);
-/// Where the server of a namespace tells what it holds.
+/// The port on which the server in a namespace reports what it holds.
 const MONITOR: &str = "8222";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,11 +52,11 @@ pub(super) enum Kind {
 pub(super) struct Fleet {
     pub(super) story: Story,
     pub(super) server: Option<Server>,
-    /// The machines, if they are not all this one.
+    /// The machines, unless everything runs on this one.
     pub(super) network: Option<Network>,
 }
 
-/// A NATS server of the story's own.
+/// A NATS server for this story only.
 pub(super) struct Server {
     child: Child,
     port: u16,
@@ -76,7 +76,8 @@ impl Fleet {
         Self::with(kind, None)
     }
 
-    /// Workers on machines of their own. `None` where that is not possible, which is reported.
+    /// A fleet with workers on separate machines, or `None` with a message where that is
+    /// impossible.
     pub(super) fn on_machines(workers: usize) -> Option<Self> {
         if Server::program().is_none() {
             return Self::on_nats();
@@ -115,7 +116,7 @@ impl Fleet {
         Self { story, server, network }
     }
 
-    /// `None` where there is no server on this machine, which is said.
+    /// A fleet on NATS, or `None` with a message if this machine has no server.
     pub(super) fn on_nats() -> Option<Self> {
         if Server::program().is_some() {
             return Some(Self::new(Kind::Nats));
@@ -140,7 +141,7 @@ impl Fleet {
         said["job"].as_str().unwrap().to_owned()
     }
 
-    /// A worker that ends when there is nothing left to do.
+    /// Runs a worker that ends when no job is left.
     pub(super) fn work(&self, name: &str) -> ProgramOutput {
         let line = self.worker(name);
         ProgramOutput::of(&line, &self.story.prepare(&line).output().unwrap())
@@ -158,7 +159,7 @@ impl Fleet {
         self.spawn(&self.worker(name).replace("--until-empty ", ""))
     }
 
-    /// A worker on its own machine.
+    /// Starts a worker on its own machine.
     pub(super) fn start_on(&self, machine: usize) -> Child {
         let network = self.network.as_ref().unwrap();
         let line = self.worker(&format!("w{machine}"));
@@ -166,7 +167,7 @@ impl Fleet {
         self.spawn_command(command)
     }
 
-    /// The same, with a small disk for what it does.
+    /// The same, with a small disk for the worker's home.
     pub(super) fn start_on_small_disk(&self, machine: usize, kibibytes: usize) -> Child {
         let network = self.network.as_ref().unwrap();
         let line = self.worker(&format!("w{machine}"));
@@ -193,7 +194,7 @@ impl Fleet {
         fs::read_to_string(self.story.place("workers.log")).unwrap_or_default()
     }
 
-    /// Git in the shared repository.
+    /// Runs git in the shared repository.
     #[track_caller]
     pub(super) fn origin(&self, line: &str) -> String {
         let output = self
@@ -213,7 +214,7 @@ impl Fleet {
         found.cloned().unwrap_or_else(|| panic!("there is no job {job}: {all}"))
     }
 
-    /// The commit of a job's run in the shared repository.
+    /// The last commit of a job's run in the shared repository.
     pub(super) fn tip(&self, job: &str) -> String {
         let branch = self.status(job)["branch"].as_str().unwrap().to_owned();
         self.origin(&format!("rev-parse refs/heads/{branch}"))
@@ -233,7 +234,7 @@ impl Fleet {
         });
     }
 
-    /// Every job is merged once, with the files and commits that an undisturbed run has.
+    /// Asserts that every job is merged once, with the files and commits of an undisturbed run.
     #[track_caller]
     pub(super) fn merged(&self, jobs: &[String]) {
         let files = self.origin("ls-tree -r --name-only main");
@@ -272,7 +273,7 @@ impl Server {
     }
 
     fn start(story: &Story, namespace: Option<String>) -> Self {
-        // Free a moment ago; the server says if it is not any more.
+        // The port was free a moment ago. The server reports it if that has changed.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let store = story.place("nats");
         let child = Self::spawn(story, port, &store, namespace.clone());
@@ -291,7 +292,7 @@ impl Server {
         let mut command = story.command(Self::program().unwrap().to_str().unwrap());
         command.args(["-js", "-a", "0.0.0.0", "-p", &port.to_string(), "-sd"]);
         command.arg(store).arg("--ports_file_dir").arg(&ports);
-        // The port is only free where nobody else is.
+        // The monitor port is certainly free only inside a namespace.
         command.args(namespace.iter().flat_map(|_| ["-m", MONITOR]));
         let mut command = placed(command, namespace);
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -299,7 +300,7 @@ impl Server {
         child
     }
 
-    /// How many messages the server still has for workers.
+    /// The number of messages that the server still holds for workers.
     pub(super) fn messages(&self, story: &Story) -> u64 {
         let url = format!("http://127.0.0.1:{MONITOR}/jsz?streams=true");
         let code = format!(
@@ -315,7 +316,7 @@ impl Server {
         text.trim().parse().unwrap_or_else(|_| panic!("{text}{words}"))
     }
 
-    /// Kills the server, and starts it again on the same files.
+    /// Kills the server, then starts it again on the same files.
     pub(super) fn restart(&mut self, story: &Story, away: Duration) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

@@ -1,5 +1,5 @@
-//! Machines of a test: network namespaces that reach each other over cables, each of which can be
-//! unplugged. One namespace is that of the server and of the users.
+//! The machines of a test: network namespaces that reach each other over virtual cables. Each cable
+//! can be unplugged. One namespace is for the server and the users.
 
 use std::fs;
 use std::path::Path;
@@ -8,18 +8,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::skip::skipped;
 
-/// The server's address, the same for every worker.
+/// The server's address, which is the same for every worker.
 pub(super) const SERVER: &str = "10.99.255.1";
 const PREFIX: &str = "redgreen-test-";
 
-/// Namespaces, which are removed at the end.
+/// Network namespaces. They are removed at the end.
 pub(super) struct Network {
     prefix: String,
     workers: usize,
 }
 
 impl Network {
-    /// `None` where namespaces cannot be made, which is reported.
+    /// `None` with a message where namespaces are not available.
     pub(super) fn new(workers: usize) -> Option<Self> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         remove_leftovers();
@@ -53,7 +53,7 @@ impl Network {
             && (0..self.workers).all(add)
     }
 
-    /// Unplugs the cable of a worker: nothing arrives any more, and nobody is told.
+    /// Unplugs a worker's cable: nothing arrives, and neither side gets an error.
     pub(super) fn cut(&self, worker: usize) {
         assert!(ip(&format!("-n {} link set {} down", self.hub(), cable(worker))));
     }
@@ -84,7 +84,7 @@ pub(super) fn within(namespace: &str, command: &Command) -> Command {
     wrapped(&["ip", "netns", "exec", namespace], command)
 }
 
-/// The same command in a namespace, where this folder is a small disk that nobody else has.
+/// The same command in a namespace, where this folder is a private small disk.
 pub(super) fn on_small_disk(
     namespace: &str,
     folder: &Path,
@@ -110,7 +110,7 @@ fn cable(worker: usize) -> String {
     format!("cable{worker}")
 }
 
-/// Those of tests that were killed.
+/// Removes the namespaces of killed tests.
 fn remove_leftovers() {
     for entry in fs::read_dir("/run/netns").into_iter().flatten().flatten() {
         let name = entry.file_name().into_string().unwrap_or_default();

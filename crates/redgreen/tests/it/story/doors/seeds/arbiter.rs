@@ -1,4 +1,4 @@
-//! The scenarios of the arbiter: a design with context files, a worktree, a human at the end.
+//! The arbiter's scenarios: a design with context files, a worktree, and a human at the end.
 
 use std::fs;
 
@@ -98,7 +98,7 @@ fn ts_06_human_abort() {
     story.assert_no_worktree();
 }
 
-/// The document's mock of a model is our scripted agent: no key, no network.
+/// The document mocks the model. Our counterpart is the scripted agent: no key, no network.
 #[test]
 fn verify_mock_mode_graph_logic() {
     let told = super::spec_run();
@@ -123,8 +123,8 @@ fn verify_size_limits() {
     turned_down(&story, &format!("{RUN_DESIGN} large_file.py"), "a file of more than 100 KB");
 }
 
-/// Exit codes of pytest and where they lead: 0 is refused, 1 is red, 4 and 5 go back, 2 and 3 are a
-/// human's.
+/// pytest's exit codes and their outcomes: 0 is refused, 1 is RED, 4 and 5 go back to RED, 2 and 3
+/// need a human.
 #[test]
 fn exit_code_routing() {
     let turn = |path: &str, text: &str| {
@@ -224,7 +224,7 @@ fn a_context_that_does_not_fit_is_refused_before_anything_is_sent() {
         }
         story.commit("large files");
     };
-    // By the document's own limit, whoever works.
+    // The document's own limit applies to every agent.
     let story = design();
     large(&story, 2);
     turned_down(
@@ -232,7 +232,7 @@ fn a_context_that_does_not_fit_is_refused_before_anything_is_sent() {
         &format!("{RUN_DESIGN} many"),
         "tokens, but at most 130000 are sent in one request",
     );
-    // By the model's window, where the settings say it.
+    // The model's context window applies if the settings give it.
     story.file("redgreen.toml", "backoff = 0.0\n[model]\nwindow = 50000\n");
     story.commit("a small model");
     turned_down(
@@ -240,7 +240,7 @@ fn a_context_that_does_not_fit_is_refused_before_anything_is_sent() {
         &format!("{RUN_DESIGN} many/0.txt"),
         "tokens, but at most 50000 fit into the model (model.window)",
     );
-    // What is read later does not go out either.
+    // The limit also holds for text that is read later: redgreen does not send it.
     let server = Server::start(vec![ModelTurn::say("hello")]);
     let story = served(Story::pytest(), &server, Wire::Anthropic);
     story

@@ -1,4 +1,4 @@
-//! The verification lists of the orchestrator's phases: one test for each line, named after it.
+//! The checklists of the orchestrator's phases: one test per line, named after it.
 
 mod more;
 mod phase_8;
@@ -15,7 +15,7 @@ use crate::story::scripts::{DONE, GREEN, PLAN, RED_PYTEST as RED, WRONG, failing
 
 const RUN: &str = "run --script @kata.toml \"an adder\"";
 
-/// Three cycles, everything right at the first try.
+/// Three cycles in which every first try is right.
 fn clean() -> &'static Parameters {
     static TOLD: OnceLock<Parameters> = OnceLock::new();
     TOLD.get_or_init(|| {
@@ -25,8 +25,9 @@ fn clean() -> &'static Parameters {
     })
 }
 
-/// One cycle with every row of the recovery table in it: rate limit, timeout, no syntax, passes at
-/// once, breaks others, still fails, a refactoring that breaks.
+/// One cycle with every row of the recovery table: rate limit, timeout, syntax error, a test that
+/// passes at once, code that breaks other tests, code that still fails, a refactoring that breaks a
+/// test.
 fn troubled() -> &'static Parameters {
     static TOLD: OnceLock<Parameters> = OnceLock::new();
     TOLD.get_or_init(|| {
@@ -57,7 +58,7 @@ fn troubled() -> &'static Parameters {
     })
 }
 
-/// The journal's lines of a kind.
+/// The journal's events of one kind.
 fn events(told: &Parameters, kind: &str) -> Vec<Value> {
     let journal =
         std::fs::read_to_string(super::run_folder(&told.story).join("journal.jsonl")).unwrap();
@@ -78,7 +79,7 @@ mod phase_1_3 {
         Story::bare_folder().redgreen("--version").exits(0).says("redgreen 0");
     }
 
-    /// What the program depends on while it runs: git, a test runner, a place for worktrees.
+    /// The program's runtime dependencies: git, a test runner, a place for worktrees.
     #[test]
     fn verify_dependencies_resolve_correctly() {
         let said = Story::pytest().redgreen("doctor").exits(0);
@@ -327,7 +328,7 @@ mod phase_5_6 {
         assert_eq!(clean().file("test-list.md").matches("- [x]").count(), 3);
         assert_eq!(clean().note(clean().commits().last().unwrap())["nextPhase"], "COMPLETE");
         clean().shows("waiting for a human: all phases are accepted");
-        // The planner alone cannot end it: a box is open.
+        // The planner alone cannot end the run: one box is still open.
         let story = Story::pytest();
         story.script(
             "kata.toml",

@@ -1,5 +1,5 @@
-//! TDD tasks beyond their gates: redgreen reads everything in a plan, passes it on, checks it if
-//! possible, and reports the result where the user's tools look.
+//! Parts of a TDD task beyond its gates: redgreen reads every field of a plan, passes it on, checks
+//! it if possible, and reports the result where the user's tools expect it.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::story::built_in::served;
 use crate::story::doors::{story, turned_down};
 use crate::story::scripts::turn;
 
-/// A task that says all that a plan can say.
+/// A task that uses every field of a plan.
 fn rich() -> String {
     TASK.replacen(
         "\"pre_analysis\": [{ \"step\": \"look\", \"action\": \"read the tests there are\" }],",

@@ -1,4 +1,4 @@
-//! The test list of stage 5, RED: test generation.
+//! The checklist of stage 5, RED: test generation.
 
 use super::{
     SPEC, SPEC_SCRIPT, artifact, codes, json, model_run, names, spec_run, task_run, tool_results,
@@ -9,7 +9,7 @@ use crate::story::scripts::turn;
 
 use super::RUN_SPEC;
 
-/// A script's RED, and nothing after it: the run stops there.
+/// Runs a script that ends after RED, so the run stops there.
 fn red_only(red: &str) -> Story {
     story("spec.yaml", SPEC, &format!("version = 1\nagent = \"tester\"\n{red}"))
 }
@@ -79,7 +79,7 @@ fn test_warns_on_unexpected_passes() {
         "{{ write = \"tests/test_sure.py\", text = {sure:?} }}, {{ write = \"tests/test_one.py\", text = {one:?} }}"
     );
     let story = red_only(&turn("red", &files));
-    // The script ends after RED: the run cannot go on, and what RED showed is kept.
+    // The script ends after RED, so the run stops and keeps RED's results.
     let said = story.redgreen(RUN_SPEC).exits(4);
     assert!(said.stdout.contains("## TASK BLOCKED\n\n**Blocker:**"), "{}", said.stdout);
     let red = json(&story, "cycle-1/red.json");
@@ -214,7 +214,8 @@ fn test_tests_pass_with_stub_implementation() {
     story.redgreen("test").exits(0).says("3 passed");
 }
 
-/// What the marked files of an answer are to a script, `Write` is to a model.
+/// A model calls `Write` where a script marks files in its answer. Both produce the same test
+/// files.
 #[test]
 fn test_files_by_tool_writes() {
     let (told, server) = model_run();

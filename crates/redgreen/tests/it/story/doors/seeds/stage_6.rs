@@ -1,4 +1,4 @@
-//! The test list of stage 6, GREEN: implementation.
+//! The checklist of stage 6, GREEN: implementation.
 
 use super::{
     RUN_TASK, TASK, TASK_SCRIPT, artifact, codes, json, model_run, names, role, spec_run,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::story::doors::story;
 
-/// The GREEN steps of the shared run: what each try showed.
+/// The GREEN steps of the shared run, one per try.
 fn greens() -> Vec<serde_json::Value> {
     spec_run().steps().into_iter().filter(|step| step["phase"] == "GREEN").collect()
 }
@@ -121,7 +121,7 @@ fn test_makes_progress_each_iteration() {
         greens().iter().map(|step| step["ran"].as_str().unwrap().to_owned()).collect();
     assert!(ran[0].contains("3 passed, 1 not loaded"), "the till and what was there: {ran:?}");
     assert!(ran[2].contains("4 passed (exit 0"), "everything: {ran:?}");
-    // What a try has reached stays for the next one: the till is written once.
+    // The next try keeps the files of the previous one: the script writes the till only once.
     assert_eq!(spec_run().story.git(&format!("log --format=%s -- {}", "shop/till.py")), "");
     let first = artifact(&spec_run().story, "cycle-1/green-fix-iteration-1.md");
     assert!(first.contains("the receipt is missing"), "{first}");

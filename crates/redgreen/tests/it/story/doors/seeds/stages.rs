@@ -1,5 +1,5 @@
-//! The RED and GREEN stages beyond their test lists: test cases by id, what the artifacts carry on,
-//! GREEN from a RED artifact, and the settings of the stage files.
+//! The RED and GREEN stages beyond their checklists: test cases by id, the data that artifacts pass
+//! on, GREEN from a RED artifact, and the settings of the stage files.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ fn every_test_case_is_covered_by_its_id_and_the_mapping_is_in_the_artifact() {
 
 #[test]
 fn a_test_case_without_a_test_is_refused_by_its_id_and_more_tests_are_welcome() {
-    // Three tests, as many as there are cases; none of them says that it is TC002.
+    // Three tests for three cases, but no test names TC002.
     let (red, rest) = SPEC_SCRIPT.split_once("[[green]]").unwrap();
     let unnamed = red.replace("test_tc002_prices_are_added", "test_prices_are_added");
     let more = red.split_once("[[red]]").unwrap().1.replace(
@@ -88,7 +88,7 @@ fn tests_are_named_where_their_module_does_not_import_and_counted_as_the_runner_
             "tests/test_till.py::test_tc002_prices_are_added"
         ]
     );
-    // An exception in a test's own body is a failure to pytest; a fixture that breaks is an error.
+    // pytest reports an exception in the test body as a failure, and one in a fixture as an error.
     let mixed = "import importlib\nimport pytest\n\n\n@pytest.fixture\ndef till():\n    return importlib.import_module('shop.till').Till()\n\n\n\
                  def test_tc001(till):\n    assert till.total() == 0\n\n\ndef test_tc002():\n    assert importlib.import_module('shop.till').Till().total() == 0\n\n\n\
                  def test_tc003():\n    assert importlib.import_module('shop.receipt').receipt(None) == ''\n";
@@ -121,7 +121,8 @@ fn max_iterations_reached_is_the_error_of_the_green_artifact() {
     assert!(artifact(&story, "cycle-1/green.yaml").contains("error: Max iterations (2) reached"));
 }
 
-/// A model that only looks: what it is told is all that matters here.
+/// Returns the prompt and the standard error of a run. Only the prompt matters, so the model writes
+/// nothing.
 fn told(spec: &str, prepare: impl Fn(&Story)) -> (String, Value) {
     let server = Server::answering(|_| Turn::say("I only look."));
     let story = served(Story::pytest(), &server, Wire::Anthropic);
@@ -192,7 +193,8 @@ fn every_setting_of_the_stage_files_is_honoured_or_said_at_run() {
     ] {
         assert!(asked.contains(words), "{words:?} is not in {asked}");
     }
-    // 3 tests for 2 components are fewer than 5 to 10 for each: a warning, not a refusal.
+    // The guideline is 5 to 10 tests for each of the 2 components. 3 tests give a warning, not a
+    // refusal.
     let red = json(&story, "cycle-1/red.json");
     assert!(
         red["warnings"]

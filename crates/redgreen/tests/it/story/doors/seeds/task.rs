@@ -1,4 +1,4 @@
-//! The TDD task: its schema, its quality gates, its errors, and the block at the end.
+//! The TDD task: its schema, its quality gates, its errors, and the final block of the output.
 
 use std::sync::OnceLock;
 
@@ -8,8 +8,8 @@ use crate::story::Story;
 use crate::story::doors::{story, turned_down};
 use crate::story::scripts::turn;
 
-/// RED goes wrong in four ways before it is right, GREEN in one, and both refactorings are worse
-/// than none.
+/// RED fails in four ways before it is right, GREEN in one, and both refactorings make things
+/// worse.
 fn troubled() -> &'static Parameters {
     static TOLD: OnceLock<Parameters> = OnceLock::new();
     TOLD.get_or_init(|| {
@@ -35,7 +35,7 @@ fn troubled() -> &'static Parameters {
     })
 }
 
-/// The codes of every verdict of a phase.
+/// The reason codes of every verdict on a phase.
 fn verdicts(phase: &str) -> Vec<Vec<String>> {
     let steps = troubled().steps().into_iter().filter(|step| step["phase"] == phase);
     steps.map(|step| codes(&step).into_iter().map(str::to_owned).collect()).collect()
@@ -218,7 +218,7 @@ mod green_phase_quality_gates {
         );
     }
 
-    /// The commands of `convergence.criteria` have to end well, too.
+    /// The commands of `convergence.criteria` must succeed too.
     #[test]
     fn code_compiles_and_runs_without_errors() {
         let task = TASK
@@ -260,7 +260,7 @@ mod refactor_phase_quality_gates {
         assert!(steps.last().unwrap()["ran"].as_str().unwrap().contains("2 passed (exit 0"));
     }
 
-    /// What can be measured is what the project's linters say.
+    /// The project's linters measure complexity.
     #[test]
     fn code_complexity_reduced_if_measurable() {
         let worse = turn(
@@ -429,7 +429,7 @@ mod return_protocol {
     }
 }
 
-/// The tool is installed by scripts/test; without it there is nothing to measure with.
+/// scripts/test installs coverage. Without it, the test cannot measure anything.
 fn has_coverage() -> bool {
     let found = Story::bare_folder()
         .command("python")

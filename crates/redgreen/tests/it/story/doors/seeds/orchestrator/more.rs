@@ -1,4 +1,4 @@
-//! Rows of the plan that its checklists do not name.
+//! Rows of the plan that the checklists do not cover.
 
 use crate::story::Story;
 use crate::story::scripts::{DONE, GREEN, PLAN, RED_PYTEST as RED};
@@ -7,8 +7,8 @@ const PLAIN: &str = r#"{"phase": "PLAN", "nextPhase": "RED", "cycleNumber": 1, "
 "testFile": "test_add.py", "implFile": "calc.py"}, "completedTests": [], "pendingTests": ["adds"],
 "testResult": null, "error": null, "errorDetails": null, "retryCount": 0}"#;
 
-/// 7.2: without a handoff, resuming starts fresh where a request is given, and says so where none
-/// is.
+/// 7.2: without a handoff, `resume` starts a new run if it gets a request, and otherwise reports
+/// that there is none.
 #[test]
 fn resume_without_a_handoff_starts_fresh_with_a_request_and_says_so_otherwise() {
     let story = Story::pytest();
@@ -26,13 +26,13 @@ fn resume_without_a_handoff_starts_fresh_with_a_request_and_says_so_otherwise() 
         said.stderr
     );
     assert_eq!(story.log(&format!("main..{}", story.branch())).len(), 5);
-    // Where there is something to resume, that is what is resumed.
+    // If there is a run to resume, `--or-run` resumes it.
     let said = story.redgreen("resume --or-run \"something else\"").exits(3);
     assert!(!said.stderr.contains("starting a new run"), "{}", said.stderr);
     story.branch();
 }
 
-/// 7.3: the model in force, whoever names it.
+/// 7.3: the effective model, wherever it is configured.
 #[test]
 fn config_shows_the_model_in_force() {
     let model = |story: &Story| {
@@ -56,8 +56,8 @@ fn config_shows_the_model_in_force() {
     assert_eq!(model(&story), None, "somebody else works");
 }
 
-/// A note in the plain form is one to roll back to: nothing of it is set aside, and what cannot be
-/// done says the next step.
+/// `rollback` accepts a plain note as its target and leaves the note intact. Its errors name the
+/// next step.
 #[test]
 fn rollback_reads_a_plain_note() {
     let story = Story::pytest();

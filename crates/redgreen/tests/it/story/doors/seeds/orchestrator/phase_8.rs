@@ -1,4 +1,5 @@
-//! The lists of phase 8 name areas that have many tests elsewhere; this file has one for each line.
+//! The checklists of phase 8 name areas that have many tests elsewhere. This file has one test per
+//! line.
 
 use super::*;
 
