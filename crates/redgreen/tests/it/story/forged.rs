@@ -1,14 +1,13 @@
-//! Code that does not do what the tests ask for and has them pass all the same: it changes what
-//! runs them, writes their report, or prints their results. It does so only where the tests are
-//! those that it knows, so that experiments with other expectations find nothing. No such GREEN is
-//! accepted.
+//! Code that makes the tests pass without doing what they ask for: it changes the test runner,
+//! writes the runner's report, or prints the results. It does so only if it recognises the tests,
+//! so experiments with other expectations find nothing. redgreen accepts no such GREEN.
 
 use serde_json::Value;
 
 use super::Story;
 
-/// Judges a GREEN that must not be accepted: files before, tests of RED, and the code. The answer
-/// is what was said of it.
+/// Judges a GREEN that redgreen must not accept: files before, the tests of RED, and the code.
+/// Returns the JSON verdict.
 #[track_caller]
 fn is_not_accepted(before: &[(&str, &str)], tests: (&str, &str), code: (&str, &str)) -> Value {
     let story = Story::pytest();
@@ -22,7 +21,7 @@ fn is_not_accepted(before: &[(&str, &str)], tests: (&str, &str), code: (&str, &s
     story.commit("green");
     let json = story.redgreen("judge green --timeout 100 --json").json();
     assert_ne!(json["verdict"], "accepted", "{}: {json:#}", code.1);
-    // Found out as what it is, and not because something else stands in the way.
+    // The cheat itself must be the reason, not some other obstacle.
     let known = [
         "green.suspicious",
         "green.not_discriminating",
@@ -42,7 +41,7 @@ const PYTHON_TESTS: (&str, &str) = (
      assert add(5, 2) == 7\n",
 );
 
-/// Replaces how pytest runs a test by `body`, where `real` is the way it was.
+/// Code that makes pytest run `body` instead of a test. In `body`, `real` is the original method.
 #[track_caller]
 fn python(body: &str) {
     let code = format!(
@@ -141,7 +140,7 @@ const RUST_TESTS: (&str, &str) = (
      assert_eq!(add(5, 2), 7);\n}\n",
 );
 
-/// A package that uses a macro of its own workspace.
+/// A package that uses a macro from its own workspace.
 const WITH_MACRO: [(&str, &str); 5] = [
     (
         "Cargo.toml",
@@ -165,8 +164,8 @@ const WITH_MACRO: [(&str, &str); 5] = [
     ("src/lib.rs", "pub fn add(_a: i32, _b: i32) -> i32 {\n    kit::sum!(a b)\n}\n"),
 ];
 
-/// A macro runs in the compiler, and cargo passes on what it prints: lines that name another
-/// program as the tests.
+/// A macro runs inside the compiler, and cargo passes on its output: lines that name another
+/// program as the test binary.
 #[test]
 fn programs_that_a_macro_names_as_the_tests_while_it_is_compiled() {
     let forged = r##"use proc_macro::TokenStream;
@@ -207,8 +206,8 @@ pub fn sum(input: TokenStream) -> TokenStream {
     is_not_accepted(&WITH_MACRO, RUST_TESTS, ("kit/src/lib.rs", forged));
 }
 
-/// A macro leaves a process behind that stops cargo while the tests are linked, puts a program of
-/// its own in their place, and lets cargo go on: its output names the right file.
+/// A macro leaves a process behind that stops cargo while it links the tests, replaces the test
+/// binary, and lets cargo continue. Cargo's output then names the right file.
 #[test]
 fn programs_that_a_macro_puts_in_the_place_of_the_tests() {
     let forged = r##"use proc_macro::TokenStream;
@@ -264,7 +263,7 @@ pub fn sum(input: TokenStream) -> TokenStream {
 }
 "##;
     let json = is_not_accepted(&WITH_MACRO, RUST_TESTS, ("kit/src/lib.rs", forged));
-    // The forged program did run, and was found out by what it cannot forge.
+    // The forged program ran, and redgreen detected it by evidence that it cannot forge.
     assert_eq!(json["counts"]["passed"], 2, "{json:#}");
     assert!(
         json["reasons"]
@@ -274,8 +273,8 @@ pub fn sum(input: TokenStream) -> TokenStream {
     );
 }
 
-/// The library prints what the test runner would and writes its log, once and whole, and ends the
-/// process.
+/// The library prints the complete output of a test run, writes its log, and ends the process. It
+/// does so only once.
 #[test]
 fn results_that_a_library_prints_for_the_whole_suite() {
     let code = r#"use std::io::Write;

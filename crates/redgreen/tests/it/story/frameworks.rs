@@ -1,4 +1,4 @@
-//! A whole run with every framework, as a new user has it: a project without settings, one feature,
+//! A whole run with every framework as a new user has it: a project without settings, one feature,
 //! no refusal.
 
 use std::collections::BTreeMap;
@@ -13,12 +13,13 @@ use crate::skip::skipped;
 
 #[derive(Deserialize)]
 struct Kata {
-    /// The program that has to be there.
+    /// The program that must be installed.
     needs: String,
-    /// A folder of the machine that has to be there as well, and where at home it is to be found.
+    /// A folder of the machine that must exist too, and the path in the user's home that links to
+    /// it.
     #[serde(default)]
     store: Option<(String, String)>,
-    /// What scripts/test installs from npm is the project's own.
+    /// Whether the project uses the npm packages that scripts/test installs.
     #[serde(default)]
     packages: bool,
     files: BTreeMap<String, String>,

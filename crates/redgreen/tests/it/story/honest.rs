@@ -1,5 +1,5 @@
-//! Honest steps from real projects that a check of the text alone would refuse, each with a
-//! dishonest step that looks similar.
+//! Honest steps from real projects that a purely textual check would refuse, each with a dishonest
+//! step that looks similar.
 
 use super::Story;
 
@@ -31,8 +31,8 @@ fn judged(story: &Story, phase: &str, verdict: &str, code: &str) -> String {
     json["notes"].to_string()
 }
 
-/// `total` changes its meaning: the test of the old one goes, the next phase does not miss it, and
-/// the verdict tells.
+/// `total` changes its meaning. RED removes its old test, GREEN does not miss it, and the verdict
+/// mentions it.
 #[test]
 fn red_may_replace_a_test_that_the_brief_makes_obsolete() {
     let story = shop();
@@ -57,7 +57,7 @@ fn red_may_not_remove_a_test_of_something_else() {
     judged(&story, "red", "refused", "red.tests_vanished");
 }
 
-/// Its id is another one in every run.
+/// The test's id is different in every run.
 #[test]
 fn a_test_whose_id_holds_an_address_is_the_same_test() {
     let story = shop();
@@ -86,7 +86,7 @@ fn an_internal_error_of_pytest_is_no_red() {
     assert_ne!(said.json()["verdict"], "accepted", "{:#}", said.json());
 }
 
-/// A package whose constant nobody tests.
+/// A package with a constant that no test covers.
 #[test]
 fn a_refactoring_keeps_constants_that_no_test_looks_at() {
     for (limit, verdict, code) in
@@ -105,8 +105,8 @@ fn a_refactoring_keeps_constants_that_no_test_looks_at() {
     }
 }
 
-/// pytest puts its own stream in the place of the process's; code that keeps it does not look at
-/// who is asking.
+/// pytest replaces the process's stream with its own. Code that keeps a stream does not detect the
+/// test runner.
 #[test]
 fn code_may_keep_a_stream_of_the_process() {
     let story = Story::pytest();
@@ -125,7 +125,8 @@ fn code_may_keep_a_stream_of_the_process() {
     judged(&story, "green", "accepted", "green.passes");
 }
 
-/// A test file that goes through an enum while it loads, and names a member that is not there yet.
+/// A test file that iterates over an enum while it loads, and names a member that does not exist
+/// yet.
 #[test]
 fn red_may_ask_for_a_new_member_of_an_enum_that_it_goes_through() {
     let story = Story::pytest();

@@ -1,4 +1,4 @@
-//! A person as the agent: their files stay unchanged however and whenever the process ends.
+//! A person as the agent: their files stay unchanged, however and whenever the process ends.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,14 +12,14 @@ use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED};
 use super::terminal::terminal;
 
-/// What a person is asked on the screen: for the end of their turn, which the test decides, and for
-/// the next test's name.
+/// The questions on the screen. The test decides when to answer the first one, which ends the turn;
+/// the second one asks for the name of the next test.
 const QUESTIONS: &[(&str, Option<&str>)] =
     &[("Press Enter when you are done", None), ("not decided yet): ", Some("\n"))];
 
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// redgreen on a terminal, and the person in front of it.
+/// redgreen on a terminal, and the person who uses it.
 struct Person<'a> {
     story: &'a Story,
     child: Child,
@@ -30,7 +30,7 @@ impl<'a> Person<'a> {
         Self::starts_and_is_killed(story, line, "")
     }
 
-    /// With the program killed before or after an effect of this number: `before:2`.
+    /// The same, but the program is killed before or after an effect: `before:2`.
     fn starts_and_is_killed(story: &'a Story, line: &str, at: &str) -> Self {
         for left in ["asked", "go"] {
             fs::remove_file(story.place(left)).ok();
@@ -54,7 +54,7 @@ impl<'a> Person<'a> {
         true
     }
 
-    /// Waits until the screen asks for the next turn; gives back what it shows and where to work.
+    /// Waits until the screen asks for the next turn. Returns the screen's text and the worktree.
     #[track_caller]
     fn is_asked(&self) -> (String, PathBuf) {
         let (asked, since) = (self.story.place("asked"), Instant::now());
@@ -74,7 +74,7 @@ impl<'a> Person<'a> {
         fs::rename(self.story.place("go.part"), self.story.place("go")).unwrap();
     }
 
-    /// How it ended, and what the screen showed.
+    /// The exit code and the text on the screen.
     fn ends(mut self) -> (Option<i32>, String) {
         let mut screen = Vec::new();
         self.child.stdout.take().unwrap().read_to_end(&mut screen).unwrap();
@@ -83,7 +83,7 @@ impl<'a> Person<'a> {
     }
 }
 
-/// A test that fails leaves nobody waiting on a terminal: with its end gone, redgreen stops.
+/// Stops redgreen if a test fails, so that it does not keep waiting on its terminal.
 impl Drop for Person<'_> {
     fn drop(&mut self) {
         self.child.kill().ok();
@@ -91,7 +91,7 @@ impl Drop for Person<'_> {
     }
 }
 
-/// Everything `git status` says of the worktree, and every file in it.
+/// The `git status` of the worktree, and every file in it.
 fn seen(story: &Story, worktree: &Path) -> (String, Vec<(String, Vec<u8>)>) {
     let status = story
         .command("git")
@@ -111,7 +111,7 @@ const RUN: &str = "run --agent human \"a calculator\"";
 const TEST: &str = "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    \
                     def test_adds(self):\n        assert add(1, 2) == 3\n        assert add(-4, 9) == 5\n";
 
-/// The person plans, and is asked for the test.
+/// The person has planned, and the screen asks for the test.
 fn at_red(story: &Story) -> (Person<'_>, PathBuf) {
     let person = Person::starts(story, RUN);
     let (_, worktree) = person.is_asked();
@@ -127,8 +127,7 @@ fn fault_7_ctrl_c_and_sigkill_leave_a_persons_files_where_they_are_and_resume_go
     for signal in ["INT", "KILL"] {
         let story = Story::new();
         let (person, worktree) = at_red(&story);
-        // Half a test, something staged, something changed, something taken away, something nobody
-        // knows.
+        // Half a test, a staged file, a changed file, a deleted file and an untracked file.
         fs::write(worktree.join("test_calc.py"), "from calc import ad").unwrap();
         fs::write(worktree.join("notes.md"), "remember the minus\n").unwrap();
         fs::write(worktree.join("test-list.md"), "- [ ] adds\n- [ ] subtracts\n").unwrap();
@@ -144,14 +143,14 @@ fn fault_7_ctrl_c_and_sigkill_leave_a_persons_files_where_they_are_and_resume_go
         assert_eq!(place, worktree, "{screen}");
         assert!(screen.contains("kept your files in"), "{screen}");
         assert_eq!(seen(&story, &worktree), before, "{signal}: after resume");
-        // Once more, without a word in between.
+        // The same again, with nothing typed in between.
         person.does(signal);
         person.ends();
         assert_eq!(seen(&story, &worktree), before);
         let person = Person::starts(&story, "resume");
         person.is_asked();
         assert_eq!(seen(&story, &worktree), before);
-        // The turn comes to its end with what was there, and the run goes on.
+        // The turn ends with those files, and the run continues.
         fs::write(worktree.join("test_calc.py"), TEST).unwrap();
         person.does("enter");
         let (screen, _) = person.is_asked();
@@ -164,10 +163,10 @@ fn fault_7_ctrl_c_and_sigkill_leave_a_persons_files_where_they_are_and_resume_go
     }
 }
 
-/// A turn has at least so many moments between its effects.
+/// The minimum number of kill points in a turn.
 const MOMENTS_MIN: u32 = 10;
 
-/// Every moment between two effects, from the first on.
+/// Every point before or after an effect, in order.
 fn moments() -> impl Iterator<Item = String> {
     const EFFECTS_MAX: usize = 20;
     (1..=EFFECTS_MAX).flat_map(|number| ["before", "after"].map(|side| format!("{side}:{number}")))
@@ -183,7 +182,7 @@ fn fault_7_killed_before_and_after_each_effect_a_persons_files_stay() {
     let before = seen(&story, &worktree);
     person.does("KILL");
     person.ends();
-    // On the way to the question.
+    // From the start to the question.
     let mut killed = 0;
     for at in moments() {
         killed += 1;
@@ -197,7 +196,7 @@ fn fault_7_killed_before_and_after_each_effect_a_persons_files_stay() {
         }
         assert_ne!(at, "after:20", "nobody is ever asked");
     }
-    // From the answer to the next question: what was accepted is committed, and every file stays.
+    // From the answer to the next question: the accepted work is committed, and every file stays.
     fs::write(worktree.join("test_calc.py"), TEST).unwrap();
     let (_, files) = seen(&story, &worktree);
     let mut screen = String::new();
@@ -225,8 +224,8 @@ fn fault_7_killed_before_and_after_each_effect_a_persons_files_stay() {
     assert!(killed >= MOMENTS_MIN, "killed at {killed} moments only");
 }
 
-/// The engine owns the boxes, and says what it changes at the end of a turn; until then the file is
-/// the person's.
+/// The engine owns the boxes and reports its changes to them at the end of a turn. Until then the
+/// file belongs to the person.
 #[test]
 fn fault_7_a_persons_list_is_theirs_until_their_turn_is_over() {
     let story = Story::new();
@@ -244,7 +243,7 @@ fn fault_7_a_persons_list_is_theirs_until_their_turn_is_over() {
     let (screen, _) = person.is_asked();
     assert!(screen.contains("unticked \"adds\"") && screen.contains("RED: "), "{screen}");
 
-    // An idea in the middle of RED waits for the next planning.
+    // An idea that the person adds during RED waits for the next planning.
     fs::write(worktree.join("test_calc.py"), TEST).unwrap();
     let ideas = "- [ ] adds\n- [ ] an idea of mine\n";
     fs::write(&list, ideas).unwrap();
@@ -278,7 +277,7 @@ fn fault_7_killed_while_they_are_judged_a_person_keeps_what_they_typed_meanwhile
         let (person, worktree) = at_red(&story);
         fs::write(worktree.join("test_calc.py"), TEST).unwrap();
         person.does("enter");
-        // The tests run now; typing goes on.
+        // The tests are running now, and the person goes on typing.
         thread::sleep(Duration::from_millis(after_ms));
         fs::write(worktree.join("idea.md"), "typed while the tests ran\n").unwrap();
         person.does(signal);
@@ -325,8 +324,8 @@ fn fault_7_no_number_of_refusals_takes_a_persons_work_back() {
     person.ends();
 }
 
-/// A person needs to hear what concerns a person: no fences of agents, no tests to keep from
-/// themselves, no refusal twice.
+/// A person sees only messages that concern people: nothing about agent sandboxes, no request to
+/// withhold tests from themselves, and no refusal twice.
 #[test]
 fn fault_7_a_person_sees_each_message_for_people_once() {
     const REFUSED: &str = "calc.py was changed before the test was accepted";
@@ -347,7 +346,7 @@ fn fault_7_a_person_sees_each_message_for_people_once() {
     assert!(!screen.contains("retrying"), "no limit ends a person's tries: {screen}");
     person.does("INT");
     person.ends();
-    // Whoever comes back later has a new screen.
+    // A person who comes back later has a new screen, so it repeats the refusal.
     let person = Person::starts(&story, "resume");
     let (screen, _) = person.is_asked();
     assert_eq!(screen.matches("red.touches_implementation").count(), 1, "{screen}");
@@ -398,7 +397,7 @@ fn fault_6_a_refused_commit_is_said_by_approve_and_stays() {
         assert_eq!(story.belongings_but_times(), before);
     }
     story.redgreen("why").exits(0).says("refactor.regression").says("git switch");
-    // Without it, the run's own commits are merged.
+    // Without that commit, `approve` merges the run's own commits.
     let branch = story.branch();
     story.git(&format!("switch -q {branch}"));
     story.git("reset -q --hard HEAD~1");
@@ -420,14 +419,14 @@ fn fault_6_a_rewritten_branch_is_not_merged_without_a_word() {
 #[test]
 fn fault_6_a_commit_while_the_run_is_stopped_is_noticed_by_resume() {
     let story = Story::new();
-    // A script that ends in the middle stops the run there.
+    // The script ends too early, which stops the run at that point.
     story.script("kata.toml", &[PLAN, RED].concat());
     story.redgreen("run --script @kata.toml \"an adder\"").exits(4);
     let branch = story.branch();
     story.git(&format!("switch -q {branch}"));
     story.file("NOTES.md", "mine\n").commit("notes of mine");
     story.git("switch -q main");
-    // The turn that could not be taken is counted.
+    // The turn that the script did not have still counts, so the script has GREEN twice.
     story.script("kata.toml", &[PLAN, RED, GREEN, GREEN, DONE].concat());
     let said = story.redgreen("resume --script @kata.toml").exits(3).says("1 commit was added to");
     said.says("REFACTOR  accepted").says("waiting for a human");

@@ -1,5 +1,5 @@
-//! Untrusted text from tests, agents, briefs and names controls no terminal, hides and reorders no
-//! words, imitates no line of redgreen, and gives no command to a CI system.
+//! Untrusted text from tests, agents, briefs and names cannot control the terminal, hide or reorder
+//! words, imitate redgreen's own lines, or issue commands to a CI system.
 
 use std::fs;
 use std::path::Path;
@@ -8,20 +8,21 @@ use super::scripts::{PLAN, RED_PYTEST as RED};
 use super::terminal::on_a_terminal;
 use super::{ProgramOutput, Story};
 
-/// Overwrites the line, clears the screen, sets the title and the clipboard, makes a link, rings;
-/// in both forms of control characters. Reorders words, hides some, and colours others in a colour
-/// that redgreen does not have.
+/// Overwrites the line, clears the screen, sets the title and the clipboard, makes a link, and
+/// rings the bell, using both forms of control characters. It also reorders words, hides some, and
+/// colours others in a colour that redgreen does not use.
 const HOSTILE: &str = "bad\r\u{1b}[2K\u{1b}[1A\u{1b}[35maccepted\u{1b}[0m\u{1b}]0;title\u{7}\u{1b}]52;c;eA==\u{1b}\\\
                        \u{1b}]8;;http://x\u{1b}\\\u{9b}2J\u{9d}0;t\u{9c}\u{202e}desrever\u{2066}\u{200b}\u{2028}\u{7f}\u{8}";
-/// A line as redgreen itself prints it, and commands of CI systems.
+/// A line that looks like redgreen's own output, and commands of CI systems.
 const FORGED: &str = "\n  1 GREEN     accepted   forged\n::error::forged\n##[error]forged\n";
 
-/// A name with such lines. A name belongs on one line, so they are forged at any indentation.
+/// A name that contains such lines. A name must stay on one line, so these count as forged at any
+/// indentation.
 const NAME: &str =
     "adds\nGREEN accepted by a name\n  why    forged by a name\n::error::forged\n##[error]forged";
 const NAME_LINES: [&str; 2] = ["GREEN accepted by a name", "why    forged by a name"];
 
-/// A string literal that Python and TOML read alike.
+/// A string literal that means the same in Python and TOML.
 fn quoted(text: &str) -> String {
     let numbered = |letter: char| match letter {
         '"' | '\\' => format!("\\{letter}"),
@@ -31,7 +32,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.chars().map(numbered).collect::<String>())
 }
 
-/// The characters of a text that nobody should have printed; our own colours are taken out before.
+/// The forbidden characters in a text, not counting redgreen's own colours.
 fn faults(text: &str) -> Vec<char> {
     let ours = [
         "\u{1b}[0m",
@@ -42,7 +43,7 @@ fn faults(text: &str) -> Vec<char> {
         "\u{1b}[33m",
         "\u{1b}[36m",
     ];
-    // Of clap.
+    // clap uses this one.
     let ours = ours.iter().chain(&["\u{1b}[4m"]);
     let plain = ours.fold(text.to_owned(), |text, colour| text.replace(colour, ""));
     let is_fault = |letter: &char| {
@@ -53,13 +54,13 @@ fn faults(text: &str) -> Vec<char> {
     plain.chars().filter(is_fault).collect()
 }
 
-/// A file that people look into.
+/// Checks a file that people read.
 #[track_caller]
 fn is_readable(what: &str, text: &str) {
     assert!(faults(text).is_empty(), "{what}: {:?} in\n{text:?}", faults(text));
 }
 
-/// What is printed; no line of it is forged either.
+/// Checks printed text, in which no line may be forged either.
 #[track_caller]
 fn is_harmless(what: &str, text: &str) {
     is_readable(what, text);
@@ -69,7 +70,7 @@ fn is_harmless(what: &str, text: &str) {
     assert_eq!(text.lines().find(is_forged), None, "{what}:\n{text}");
 }
 
-/// The verb in every form: plain, in colour, as JSON.
+/// Runs a verb in plain, coloured and JSON form.
 #[track_caller]
 fn verb(story: &Story, line: &str) -> [ProgramOutput; 3] {
     let said =
@@ -93,8 +94,8 @@ fn files_are_harmless(folder: &Path) {
     }
 }
 
-/// The screen without our own live line, which is drawn after a carriage return, and erased with
-/// blanks between two. Every other carriage return stays.
+/// The screen without redgreen's live line. The program draws that line after a carriage return,
+/// and erases it with spaces between two of them. Every other carriage return stays.
 fn without_live_line(screen: &str, begins: &str) -> String {
     let begins = format!("\u{1b}[2m{begins}");
     let mut pieces = screen.split('\r');
@@ -222,7 +223,7 @@ fn a_run_shows_and_keeps_nothing_that_steers() {
     is_harmless("abort on a terminal", &screen);
 }
 
-/// Names of tests are in the sentences of verdicts, and so are messages of agents that failed.
+/// The sentences of verdicts contain names of tests, and so do the messages of failed agents.
 #[test]
 fn a_name_of_a_test_adds_no_line_and_no_command() {
     if !crate::runner::is_installed("node") {
@@ -268,7 +269,7 @@ fn a_name_of_a_test_adds_no_line_and_no_command() {
         is_harmless(line, &said.stdout);
         is_harmless(line, &said.stderr);
     }
-    // Lines mean nothing in a page, but a CI system reads its source.
+    // Lines have no meaning in an HTML page, but a CI system reads the page's source.
     for page in ["", "?view=cycle-1", "?view=step-1", "?view=step-2", "/turns/2"] {
         let line = format!("ui --page /runs/{id}{page}");
         all.push((line.clone(), story.redgreen(&line)));
@@ -315,7 +316,7 @@ fn names_and_typed_words_add_no_line() {
             assert!(!(said.stdout + &said.stderr).is_empty(), "{words:?}");
         }
     }
-    // The commands of a project are shown whole, each on its line.
+    // `trust --show` prints a project's commands in full, one per line.
     story.file(
         "redgreen.toml",
         &format!("[test]\ncommand = {}\n", quoted(&format!("true{FORGED}{HOSTILE}"))),
@@ -326,7 +327,7 @@ fn names_and_typed_words_add_no_line() {
     verb(&story, "doctor");
 }
 
-/// Commands are there to be pasted; git allows names that a shell would obey.
+/// Users paste the printed commands, and git allows branch names that a shell would execute.
 #[test]
 fn a_branch_name_in_a_command_is_one_word_to_a_shell() {
     let name = "main;touch${IFS}ran;$(touch${IFS}ran)'";

@@ -80,7 +80,7 @@ fn a_push_is_proven_once() {
     assert!(!hook.with_extension("before-redgreen").exists());
     story.redgreen("init --with git --remove").exits(0);
     assert_eq!(fs::read_to_string(&hook).unwrap(), first);
-    // What is kept from before is never replaced.
+    // `init` never replaces a saved earlier hook.
     let commit = story.root.join(".git/hooks/pre-commit");
     for (path, text) in [(&commit, "#!/bin/sh\n"), (&commit.with_extension("before-redgreen"), "x")]
     {

@@ -1,5 +1,5 @@
 //! `redgreen judge` on real repositories: an honest step, and one cheat for each rule. The rows are
-//! small changes to one feature; the codes name the rule that must notice.
+//! small changes to one feature. The codes name the rule that must catch the cheat.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ const CODE: &str = "def to_roman(n):\n    out = \"\"\n    for value, sign in [(1
                     (4, \"IV\"), (1, \"I\")]:\n        while n >= value:\n            out += sign\n            \
                     n -= value\n    return out\n";
 
-/// A project with a stub, an old test, and nothing else.
+/// A project with a stub and an old test.
 fn project() -> Story {
     let story = Story::pytest();
     story.file("roman.py", STUB).file("old.py", "def double(n):\n    return 2 * n\n");
@@ -28,7 +28,7 @@ fn project() -> Story {
     story
 }
 
-/// The same after an accepted RED.
+/// The same project after an accepted RED.
 fn red() -> Story {
     let story = project();
     story.file("tests/test_roman.py", TEST).commit("red");
@@ -36,7 +36,7 @@ fn red() -> Story {
     story
 }
 
-/// The same after an accepted GREEN.
+/// The same project after an accepted GREEN.
 fn green() -> Story {
     let story = red();
     story.file("roman.py", CODE).commit("green");
@@ -50,7 +50,7 @@ fn expect(story: &Story, phase: &str, verdict: &str, code: &str) {
     let json = said.json();
     let codes: Vec<&str> =
         json["reasons"].as_array().unwrap().iter().filter_map(|row| row["code"].as_str()).collect();
-    // On a slow machine fewer faults are tried, and what no fault shows is left to a human.
+    // A slow machine tries fewer mutants, so the judge may leave the decision to a human instead.
     let as_wanted =
         json["verdict"] == verdict || verdict == "stopped" && json["verdict"] != "accepted";
     assert!(as_wanted && codes.contains(&code), "wanted {verdict} {code}: {json:#}");
@@ -62,7 +62,7 @@ fn expect(story: &Story, phase: &str, verdict: &str, code: &str) {
     said.exits(exit);
 }
 
-/// One step on top of what `start` made: files to write, an empty text takes a file away.
+/// Judges one step on top of `start`: the files to write, where an empty text deletes the file.
 #[track_caller]
 fn check(
     start: impl Fn() -> Story,
@@ -124,7 +124,7 @@ fn a_red_has_to_ask_for_something() {
     );
 }
 
-/// Each has a twin that a RED does not accept.
+/// Each of these tests has a similar one that RED refuses.
 #[test]
 fn a_red_may_ask_for_little() {
     let start = "import pytest\nfrom roman import to_roman\n\n\ndef test_one():\n    ";
@@ -137,7 +137,8 @@ fn a_red_may_ask_for_little() {
     }
 }
 
-/// A constant in place of a decorator keeps the file from loading, which says nothing against it.
+/// The control experiment replaces the decorator with a constant, which keeps the file from
+/// loading. That is no evidence against the test.
 #[test]
 fn a_red_may_use_what_it_asks_for_as_a_decorator() {
     let text = "from retry import retry\n\n\ndef test_tries_again():\n    assert once() == \"ok\"\n    assert CALLS == [1, 1]\n\n\n\
@@ -146,7 +147,7 @@ fn a_red_may_use_what_it_asks_for_as_a_decorator() {
     check(project, "red", &[("tests/test_retry.py", text)], "accepted", "red.missing_symbol");
 }
 
-/// A table of what is expected, which no test file holds.
+/// The tests read their expected values from a data file.
 #[test]
 fn what_the_tests_read_is_theirs_wherever_it_lies() {
     let test = "import json\nimport pathlib\n\nfrom roman import to_roman\n\nROWS = pathlib.Path(__file__).parents[1] / \"data\" / \
@@ -171,7 +172,7 @@ fn what_the_tests_read_is_theirs_wherever_it_lies() {
         ("data/rows.json", "[[1, \"I\"], [4, \"IIII\"]]"),
     ];
     check(red, "green", &cheat, "refused", "green.tests_changed");
-    // Data may come with the test that reads it, and is frozen from then on.
+    // A test may bring its own data file, which is frozen from then on.
     let with_data = || {
         let story = project();
         story
@@ -183,7 +184,7 @@ fn what_the_tests_read_is_theirs_wherever_it_lies() {
     };
     check(with_data, "green", &cheat, "refused", "green.tests_changed");
     check(with_data, "green", &[("roman.py", CODE)], "accepted", "green.passes");
-    // What only the code reads is the code's.
+    // A file that only the code reads counts as code.
     let code = "import json\nimport pathlib\n\n\ndef to_roman(n):\n    signs = json.loads((pathlib.Path(__file__).parent / \
                 \"data\" / \"signs.json\").read_text())\n    out = \"\"\n    for value, sign in signs:\n        \
                 while n >= value:\n            out += sign\n            n -= value\n    return out\n";
@@ -275,7 +276,8 @@ fn what_an_honest_green_brings_along_is_welcome() {
     check(red, "green", &[("roman.py", CODE), settings], "accepted", "green.passes");
 }
 
-/// A formatter goes over everything; in Python, what is in a loop is more than layout.
+/// A formatter changes the whole file. In Python, moving a statement into a loop is not a layout
+/// change.
 #[test]
 fn tests_may_be_laid_out_anew_and_no_more() {
     let formatted = TEST.replace('"', "'").replace("to_roman(9)", "to_roman(\n        9,\n    )");
@@ -328,15 +330,15 @@ fn a_refactoring_keeps_what_is_asked_and_what_is_answered() {
     check(green, "refactor", &[("roman.py", &hidden)], "refused", "refactor.config_changed");
 }
 
-/// An environment of the project's own, with the packages of the tests' one; gives back where its
-/// packages are.
+/// A virtual environment in the project with the packages of the test environment. Returns its
+/// site-packages folder.
 fn environment(story: &Story) -> PathBuf {
     story.file(".gitignore", "__pycache__/\n.venv/\n");
     super::python::environment(&story.root.join(".venv"))
 }
 
-/// With `pip install -e .` an environment leads to the checkout; the tree that is judged is another
-/// place.
+/// After `pip install -e .`, an environment points to the checkout, but the judged tree is in
+/// another folder.
 #[test]
 fn code_that_is_installed_as_editable_is_that_of_the_candidate() {
     let story = Story::pytest();
@@ -353,7 +355,7 @@ fn code_that_is_installed_as_editable_is_that_of_the_candidate() {
     story.file("tests/test_roman.py", TEST).commit("red");
     expect(&story, "red", "accepted", "red.not_implemented");
     story.file("src/roman.py", CODE).commit("green");
-    // Installed once more, and a tool beside it, by somebody at work.
+    // Meanwhile the developer installed the package again, and a tool.
     fs::write(
         packages.join("__editable__.roman-2.pth"),
         format!("{}\n", story.root.join("src").display()),
@@ -380,8 +382,8 @@ fn an_environment_that_somebody_changed_is_noticed() {
     expect(&story, "green", "refused", "environment.changed");
 }
 
-/// Somebody who upgraded a package says so. Code that makes the tests pass from among the packages
-/// makes them pass on the base as well.
+/// A user who upgraded a package passes `--new-packages`. Code that cheats from within the packages
+/// makes the tests pass on the base too.
 #[test]
 fn new_packages_are_accepted_if_the_user_says_so_and_pass_no_test_for_the_code() {
     let story = project();
@@ -479,7 +481,7 @@ fn walk(folder: &std::path::Path) -> Vec<String> {
     found
 }
 
-/// Whether any process was told of the folder.
+/// Whether any process has the folder on its command line.
 fn running_in(folder: &str) -> bool {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     processes
@@ -506,7 +508,7 @@ fn every_experiment_can_be_seen_again_by_hand() {
             .as_str()
             .unwrap();
         fs::remove_dir_all(story.root.join("again")).ok();
-        // What a person types, in a shell, from the repository.
+        // A person runs this command in a shell, from the repository.
         let ended = story.command("sh").args(["-c", again]).output().unwrap();
         assert_eq!(ended.status.code(), Some(exit), "{again}\n{ended:?}");
     }
@@ -520,7 +522,7 @@ fn every_experiment_can_be_seen_again_by_hand() {
     );
 }
 
-/// The command decides how to run the tests only where that loses no evidence.
+/// The configured test command replaces the framework only if that loses no evidence.
 #[test]
 fn a_test_command_without_a_report_does_not_replace_a_framework() {
     let story = project();
@@ -541,8 +543,8 @@ fn a_test_command_without_a_report_does_not_replace_a_framework() {
     }
 }
 
-/// setuptools-scm and hatch-vcs write a module with the version when the project is installed, and
-/// git ignores it.
+/// On installation, setuptools-scm and hatch-vcs write a module with the version, and git ignores
+/// it.
 #[test]
 fn a_module_that_installing_writes_is_in_the_clean_room() {
     let story = Story::pytest();

@@ -1,4 +1,4 @@
-//! A run can be killed at any time and in any way: nothing is lost, and no process is left.
+//! A run can be killed at any time and in any way: it loses nothing and leaves no process behind.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,10 +11,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::{CALCULATOR, ProgramOutput, Story};
 
 const RUN: &str = "run --script @kata.toml \"a calculator\"";
-/// Nobody's favourite number; with it the delays are the same each time.
+/// An arbitrary fixed seed, so that the delays are the same in each run.
 const SEED: u64 = 0x5eed_0f12_de1a;
 const KILLS: usize = 12;
-/// The agent would go on for ever; a busy machine takes its time for the rest.
+/// The agent never ends by itself. The limit is generous because a busy machine is slow at the
+/// rest.
 const AT_ONCE: Duration = Duration::from_secs(60);
 
 #[test]
@@ -43,8 +44,8 @@ fn killed_at_random_times_a_run_comes_to_the_same() {
         child.kill().ok();
         let said = output(child);
         if String::from_utf8_lossy(&said.stderr).contains("never started") {
-            // The kill before this one came between the run's folder and the first line of its
-            // journal.
+            // The previous kill came after the run's folder was created and before the first line
+            // of its journal.
             story.redgreen("abort").exits(1).says("never started; removed its leftovers");
             continue;
         }
@@ -95,8 +96,8 @@ fn a_second_signal_stops_at_once() {
     story.redgreen("resume --script @kata.toml").exits(3);
 }
 
-/// Git may take minutes, for a large repository or with a filter that fetches: what it does for us
-/// alone is not waited for.
+/// Git may take minutes in a large repository, or with a filter that fetches. redgreen does not
+/// wait for a git process that changes nothing of the user's.
 #[test]
 fn a_signal_does_not_wait_for_a_git_that_loses_nothing() {
     for (slow, verb) in [
@@ -126,7 +127,7 @@ fn a_signal_does_not_wait_for_a_git_that_loses_nothing() {
     }
 }
 
-/// A git that changes something of the user's comes to its end.
+/// redgreen waits for a git process that changes the user's checkout.
 #[test]
 fn a_signal_waits_for_a_git_that_changes_the_checkout() {
     let story = Story::calculator().quick();
@@ -145,8 +146,8 @@ fn a_signal_waits_for_a_git_that_changes_the_checkout() {
     assert_eq!(story.git("status --porcelain"), "");
 }
 
-/// A PATH with a git that hangs in one command, and listens to nobody but the signal that ends it,
-/// until it may go on.
+/// A PATH with a git that hangs in one command until the file `go` exists. Only a signal that kills
+/// it ends it earlier.
 fn slow_git(story: &Story, command: &str) -> String {
     let path = super::machine().into_iter().find(|(name, _)| name == "PATH").unwrap().1;
     let git = std::env::split_paths(&path)
@@ -183,7 +184,7 @@ fn an_agent_does_not_outlive_the_run_that_takes_over() {
     }
 }
 
-/// An agent that writes something and then neither ends nor listens.
+/// An agent that writes a file and then neither ends nor reacts to signals.
 fn hanging() -> Story {
     let story = Story::new().quick();
     let pids = story.place("pid").display().to_string();
@@ -209,7 +210,7 @@ fn until_it_hangs(story: &Story) {
     }
 }
 
-/// Whether the agent's shell lives on. A zombie that init has not fetched yet does not count.
+/// Whether the agent's shell is alive. A zombie that init has not reaped yet does not count.
 fn is_alive(story: &Story) -> bool {
     let pid = fs::read_to_string(story.place("pid")).unwrap();
     let dead = || {

@@ -7,7 +7,7 @@ use crate::runner::is_installed;
 
 const RUN: &str = "run --no-input --script @kata.toml \"an adder\"";
 
-/// Writes the code after a pause.
+/// Writes the code after a delay.
 fn slow_green(seconds: f32) -> String {
     GREEN.replace("do = [", &format!("do = [{{ wait = {seconds:?} }}, "))
 }
@@ -18,7 +18,7 @@ fn story(turns: &[&str]) -> Story {
     story
 }
 
-/// The lines that a person sees when all is over.
+/// The lines that remain on the screen at the end.
 fn left_on_screen(screen: &str) -> String {
     let line = |text: &str| {
         let (mut shown, mut at) = (Vec::new(), 0);
@@ -40,8 +40,8 @@ fn left_on_screen(screen: &str) -> String {
     screen.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// How many of the things that a live line shows one after the other were on the screen: on a
-/// machine that has much to do, it is not drawn every time.
+/// How many of a live line's states appeared on the screen. A busy machine does not draw all of
+/// them.
 fn shown(screen: &str, moments: &[&str]) -> usize {
     moments.iter().filter(|moment| screen.contains(**moment)).count()
 }
@@ -82,8 +82,8 @@ fn fault_15_a_terminal_shows_how_many_tests_are_done() {
     assert!(!left_on_screen(&screen).contains("/4 tests"), "{screen:?}");
 }
 
-/// The first thing that a run does is to run the tests, before there is a run to tell of; doctor
-/// does it several times.
+/// A run starts with the test suite, before it has anything else to show. Doctor runs the suite
+/// several times.
 #[test]
 fn fault_15_a_terminal_shows_the_first_run_of_the_tests() {
     let slow = "import time, pytest\n\n\n@pytest.mark.parametrize('number', range(4))\ndef test_slow(number):\n    \
@@ -102,7 +102,7 @@ fn fault_15_a_terminal_shows_the_first_run_of_the_tests() {
     assert!(!left_on_screen(&screen).contains("running every test"), "{screen:?}");
 }
 
-/// Runners without a reporter of ours print a word for each test.
+/// A runner without a redgreen reporter prints a word for each test.
 #[test]
 fn fault_15_the_tests_of_cargo_and_go_are_counted_while_they_run() {
     let rust = [
@@ -185,7 +185,7 @@ fn fault_15_a_terminals_lines_end_between_words() {
     let story = story(&[PLAN, RED, GREEN, DONE]);
     let (_, screen) = on_a_terminal(&story, &format!("--color never {RUN}"), &[]);
     let left = left_on_screen(&screen);
-    // Commands and paths stay whole, to be copied.
+    // Commands and paths are not wrapped, so that users can copy them.
     let is_copied =
         |line: &str| ["  journal", "  branch", "  next"].iter().any(|name| line.starts_with(name));
     let long: Vec<&str> =

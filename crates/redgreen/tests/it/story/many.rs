@@ -90,7 +90,7 @@ fn a_run_at_work_is_not_resumed_twice_while_others_continue() {
     ProgramOutput::of(line, &first.wait_with_output().unwrap()).exits(3);
 }
 
-/// One cycle that touches files of its own and the list of tests.
+/// One cycle with its own files and the shared test list.
 fn one_cycle(number: usize) -> String {
     format!(
         r#"

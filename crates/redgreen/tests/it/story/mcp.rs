@@ -16,7 +16,7 @@ struct Client {
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     number: u64,
-    /// What came beside answers.
+    /// Messages that are not answers.
     notices: Vec<Value>,
 }
 
@@ -33,7 +33,7 @@ impl Client {
         Self { child, stdin, stdout, number: 0, notices: Vec::new() }
     }
 
-    /// With the handshake that Codex and Gemini begin with.
+    /// A client after the handshake of Codex and Gemini.
     fn shaken(story: &Story) -> Self {
         let mut client = Self::start(story);
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
@@ -200,11 +200,11 @@ fn rubbish_is_answered_and_the_conversation_continues() {
     client.end();
 }
 
-/// Ten thousand messages, most of them damaged: the server answers what it can read, and goes on.
+/// Ten thousand messages, most of them damaged: the server answers the readable ones and continues.
 #[test]
 fn damaged_messages_by_the_thousand_are_survived() {
     const MESSAGES: usize = 10_000;
-    /// Sent at last, and answered like any other.
+    /// The last message, which gets a normal answer.
     const LAST: u64 = 7_777_777;
     let story = Story::new();
     story.redgreen("session start x").exits(0);
@@ -227,7 +227,7 @@ fn damaged_messages_by_the_thousand_are_survived() {
     client.end();
 }
 
-/// Whole messages of which a few bytes are lost, changed or added; the same each time.
+/// Messages with a few bytes removed, changed or added. They are the same in each run.
 fn damaged(count: usize) -> impl Iterator<Item = Vec<u8>> {
     const WHOLE: [&str; 5] = [
         r#"{"jsonrpc":"2.0","id":100,"method":"ping"}"#,

@@ -1,4 +1,4 @@
-//! The target branch gets the code and the tests, in separate commits, but not the run's list.
+//! The target branch gets the code and the tests, in separate commits, but not the run's test list.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use super::{ProgramOutput, Story};
 
 const SIGKILL: i32 = 9;
 
-/// A second feature, with files of its own and the same list.
+/// A second feature with its own files and the same list.
 fn second() -> String {
     [PLAN, RED, GREEN, DONE]
         .concat()
@@ -45,7 +45,7 @@ fn fault_8_two_features_at_once_are_merged_one_after_the_other() {
     assert!(files.contains("calc.py") && files.contains("less.py"), "{files}");
     assert!(!files.contains("test-list.md"), "{files}");
     assert_eq!(story.git("status --porcelain"), "");
-    // The list, ticked, is in the run's commits all the same.
+    // The run's own commits still contain the ticked list.
     assert_eq!(story.git("show HEAD^2~1:test-list.md"), "- [x] subtracts");
 }
 
@@ -58,7 +58,7 @@ fn fault_8_a_list_of_the_users_own_is_not_touched() {
     let second = run(&story, "a subtractor", &second());
     story.redgreen(&format!("approve {first}")).exits(0);
     assert_eq!(fs::read_to_string(story.root.join("test-list.md")).unwrap(), mine);
-    // Changed meanwhile, and not committed at all, it is still the user's.
+    // The user's list survives even with uncommitted changes.
     let changed = format!("{mine}- [ ] and bread\n");
     story.file("test-list.md", &changed);
     story.redgreen(&format!("approve {second}")).exits(0);
@@ -73,7 +73,7 @@ fn fault_8_plan_keep_merges_the_list() {
     run(&story, "an adder", &[PLAN, RED, GREEN, DONE].concat());
     story.redgreen("approve").exits(0);
     assert_eq!(story.git("show HEAD:test-list.md"), "- [x] adds");
-    // The next run begins with a list of its own all the same.
+    // The next run still starts with its own list.
     story.script("kata.toml", DONE);
     story
         .redgreen("run --script @kata.toml --max-retries 0 \"more\"")
@@ -85,7 +85,7 @@ fn fault_8_plan_keep_merges_the_list() {
     assert_eq!(story.git("show HEAD:test-list.md"), "- [x] subtracts");
 }
 
-/// What is merged is what was tested: code that reads the list would fail in the target branch.
+/// The merge must equal the tested state. Code that reads the list would fail in the target branch.
 #[test]
 fn code_that_needs_the_list_is_not_accepted() {
     let story = Story::new();
@@ -142,14 +142,14 @@ fn a_squash_is_refused_and_taken_back_like_a_merge() {
     story.redgreen("approve --squash").exits(3).says("not on a sunday");
     assert_eq!(story.belongings_but_times(), before);
     fs::remove_file(&hook).unwrap();
-    // A branch that moved meanwhile is no hindrance.
+    // It does not matter that the target branch moved.
     story.file("elsewhere.py", "OTHER = 2\n").commit("meanwhile");
     story.redgreen("approve --squash").exits(0);
     assert!(files(&story).contains("calc.py"));
 }
 
-/// Killed before and after each effect, a squash comes to the same; the crash matrix does that for
-/// merges.
+/// A squash that is killed before or after any effect gives the same result. The crash matrix
+/// covers merges.
 #[test]
 fn killed_at_any_effect_a_squash_comes_to_the_same() {
     let (calm, _) = waiting();
@@ -167,7 +167,7 @@ fn killed_at_any_effect_a_squash_comes_to_the_same() {
         let (story, _) = waiting();
         let said: ProgramOutput = kill_at(&story, "approve --squash", at);
         assert_eq!(said.signal, Some(SIGKILL), "{at}: {said:?}");
-        // Nobody has to remember how it was asked for.
+        // The user does not have to repeat `--squash`.
         story.redgreen("approve").exits(0);
         assert_eq!(end(&story), end(&calm), "{at}");
     }

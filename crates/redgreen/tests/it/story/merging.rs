@@ -54,7 +54,7 @@ fn a_branch_that_moved_is_tested_together_with_the_run() {
     assert!(is_merge(&story, "main"));
 
     let story = Story::waiting();
-    // A package takes precedence over a module of the same name.
+    // In Python, a package takes precedence over a module of the same name.
     story.file("calc/__init__.py", "def add(a, b):\n    return 0\n");
     story.commit("right by itself");
     let before = story.belongings_but_times();
@@ -72,7 +72,7 @@ fn a_branch_that_moved_is_tested_together_with_the_run() {
 const OLD_TESTS: &str = "import unittest\n\n\nclass Tests(unittest.TestCase):\n    \
                          def test_kept(self):\n        pass\n\n    def test_dropped(self):\n        pass\n";
 
-/// A run that waits for a human, in a project with tests of its own.
+/// A run that waits for a human, in a project with older tests.
 fn waiting_with_old_tests() -> Story {
     static WAITING: OnceLock<Story> = OnceLock::new();
     Story::copy_of(&WAITING, |story| {
@@ -92,7 +92,8 @@ fn a_test_that_others_deleted_on_the_target_branch_is_no_hindrance() {
     assert!(is_merge(&story, "main"));
     assert!(!fs::read_to_string(story.root.join("test_old.py")).unwrap().contains("test_dropped"));
 
-    // The same where a person merges the target branch into the run's, as a conflict makes them do.
+    // The same result if a person merges the target branch into the run's branch, as they must
+    // after a conflict.
     let story = waiting_with_old_tests();
     story.git("rm -q test_old.py");
     story.file("calc.py", "# a calculator of mine\n").commit("no old tests, and a file of mine");
@@ -110,8 +111,8 @@ fn a_test_that_others_deleted_on_the_target_branch_is_no_hindrance() {
 
 #[test]
 fn a_test_that_only_the_merge_loses_blocks_it() {
-    // The run's own test is left out by what the target branch has now; another one that is gone
-    // does not excuse it.
+    // The target branch's new settings ignore the run's own test. A test that the target branch
+    // deleted is no excuse for that.
     let old = "def test_kept():\n    pass\n\n\ndef test_dropped():\n    pass\n";
     let story = Story::pytest();
     story.file("test_old.py", old).commit("old tests");
@@ -125,7 +126,7 @@ fn a_test_that_only_the_merge_loses_blocks_it() {
     );
     assert!(!said.stdout.contains("test_dropped"), "{}", said.stdout);
 
-    // A test file that the target branch broke is not deleted.
+    // A test file that the target branch broke does not count as deleted.
     let story = waiting_with_old_tests();
     story
         .file(

@@ -38,7 +38,7 @@ fn fault_5_the_numbers_of_a_whole_run_agree() {
     let report = story.redgreen("report --json").exits(0).json();
     assert_eq!((&report["cycles"], &report["testsWritten"]), (&3.into(), &3.into()));
 
-    // What is rolled back is not counted any more, and is called by its name.
+    // A rolled-back cycle no longer counts, and the run is reported as rolled back.
     let third = story.git(&format!("rev-parse {}~5", story.branch()));
     story.redgreen(&format!("rollback {third}")).exits(0);
     story
@@ -61,7 +61,7 @@ fn the_mutants_of_a_cycle_are_reported_once_on_its_page() {
     let id = story.redgreen("status --json").exits(0).json()["runs"][0]["id"].clone();
     let page = format!("ui --page /runs/{}?view=cycle-1", id.as_str().unwrap());
     let page = story.redgreen(&page).exits(0).stdout;
-    // There is a block of evidence in each file.
+    // Each file has its own block of evidence.
     let (blocks, told) = ("<div class=\"evidence-of\">", "of the changed lines were killed");
     assert!(page.contains(blocks), "{page}");
     assert_eq!(page.matches(told).count(), page.matches(blocks).count(), "{page}");
@@ -81,8 +81,8 @@ fn fault_5_a_run_that_is_over_waits_for_no_gate() {
         .says("Complete (TDD Compliant)");
 }
 
-/// The results are those of the tree that the run's branch ends with: neither those of an attempt
-/// that was taken back, nor those from before a commit that somebody added.
+/// The results are those of the tip of the run's branch, neither those of a reverted attempt nor
+/// those from before a commit that the user added.
 #[test]
 fn fault_5_the_final_test_results_are_those_of_the_branch() {
     let cheat = "{ write = \"calc.py\", text = \"def add(a, b):\\n    return 0\\n\" }, \
@@ -121,7 +121,7 @@ fn fault_5_the_final_test_results_are_those_of_the_branch() {
     story.redgreen("report").exits(0).says("Final Test Results: 3/3 passed (100%)");
 }
 
-/// Of a run that is over, nobody is asked for anything.
+/// After the end of a run, `why` asks for nothing.
 #[test]
 fn fault_5_why_asks_for_nothing_when_the_run_is_over() {
     let story = Story::new();

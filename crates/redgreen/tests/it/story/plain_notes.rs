@@ -69,7 +69,7 @@ fn fault_14_resume_continues_from_a_plain_note_and_says_what_it_took() {
         serde_json::json!(["stands", "adds"]),
         "{status}"
     );
-    // A journal knows the commit, so that the run can go back to it.
+    // The journal contains the commit, so the run can go back to it.
     story.redgreen(&format!("rollback {from}")).exits(0).says("back at");
     story.redgreen("status").exits(0).says("rolled back to");
     story.script("kata.toml", &[RED, RED, GREEN, GREEN, DONE, DONE].concat());

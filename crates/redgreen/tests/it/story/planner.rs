@@ -1,5 +1,5 @@
 //! Only the engine ticks boxes in `test-list.md`, after an accepted cycle of this run. A run
-//! without one is never complete.
+//! without an accepted cycle is never complete.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use super::scripts::{DONE, GREEN, PLAN, RED, turn};
 const RUN: &str = "run --script @kata.toml \"an adder\"";
 const OUTCOME: &str = "nothing-developed";
 
-/// A planner's turn that leaves this list and says that nothing is left.
+/// A planner's turn that writes this list and claims that nothing is left to do.
 fn claims(list: &str) -> String {
     format!("{}done = true\n", turn("plan", &write(list)))
 }
@@ -25,7 +25,7 @@ fn run_folder(story: &Story) -> std::path::PathBuf {
     story.root.join(".git/redgreen/runs").join(latest.trim())
 }
 
-/// The journal's verdicts on planning: accepted or not, and the codes.
+/// The journal's verdicts on PLAN: the decision and its codes.
 fn plans(story: &Story) -> Vec<(String, Vec<String>)> {
     let journal = fs::read_to_string(run_folder(story).join("journal.jsonl")).unwrap();
     let lines = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -38,8 +38,7 @@ fn plans(story: &Story) -> Vec<(String, Vec<String>)> {
     read.collect()
 }
 
-/// Lists of a planner that lies before anything was developed, and the first reason it is refused
-/// for.
+/// Lists of a planner that lies before any accepted cycle, each with the first code of the refusal.
 const LIES: &[(&str, &str, &str)] = &[
     ("a ticked box", "- [x] adds\n", "plan.unfinished"),
     ("another letter", "- [X] adds\n", "plan.unfinished"),
@@ -61,7 +60,7 @@ const LIES: &[(&str, &str, &str)] = &[
     ("boxes without a bullet", "[x] adds\n", "plan.no_list"),
 ];
 
-/// Of lying before anything was developed.
+/// The minimum number of such lies.
 const WAYS_MIN: usize = 15;
 
 #[test]
@@ -99,13 +98,13 @@ fn fault_1_a_planner_that_says_nothing_is_left_at_once_developed_nothing() {
     let story = Story::new();
     story.script("kata.toml", DONE);
     story.redgreen(&format!("{RUN} --max-retries 0")).exits(1).says("nothing was developed");
-    // Told so, a planner may still plan.
+    // After that refusal, the planner may still plan.
     let story = Story::new();
     story.script("kata.toml", &[DONE, PLAN, RED, GREEN, DONE].concat());
     story.redgreen(RUN).exits(3);
 }
 
-/// After one accepted cycle of two items, what a planner may claim of the second.
+/// The planner's possible claims about the second of two items, after one accepted cycle.
 #[test]
 fn fault_1_as_many_boxes_are_ticked_as_cycles_were_accepted() {
     let story = Story::new();
@@ -129,7 +128,7 @@ fn fault_1_as_many_boxes_are_ticked_as_cycles_were_accepted() {
         ),
         DONE.to_owned(),
     ];
-    // A planner may drop what is not needed after all.
+    // A planner may drop an item that is not needed.
     let honest = claims("- [x] adds\n");
     story.script("kata.toml", &[&two, RED, GREEN, &lies.concat(), &honest].concat());
     story
@@ -156,7 +155,7 @@ fn fault_1_as_many_boxes_are_ticked_as_cycles_were_accepted() {
     story.redgreen("report").exits(0).says("### Dropped From the List\n- subtracts");
 }
 
-/// A tick beside an honest choice is undone, and the next planner is told.
+/// If an honest plan also ticks a box, the engine unticks it and tells the next planner.
 #[test]
 fn fault_1_a_box_that_nobody_tested_is_not_completed() {
     let story = Story::calculator();
@@ -177,7 +176,7 @@ fn fault_1_a_box_that_nobody_tested_is_not_completed() {
     );
 }
 
-/// The list of an earlier feature, ticked, lies in the target branch.
+/// The target branch contains the ticked list of an earlier feature.
 #[test]
 fn fault_1_the_list_of_an_earlier_run_is_archived_and_not_inherited() {
     let old = "# Earlier\n\n- [x] adds\n- [ ] old wish\n";

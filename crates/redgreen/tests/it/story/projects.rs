@@ -17,7 +17,7 @@ use crate::skip::skipped;
 
 const SECRET: &str = "postgres://ada:pa55word@localhost/shop";
 
-/// What doctor saw in a check of this name.
+/// Doctor's findings in the check with this name.
 #[track_caller]
 fn saw(said: &ProgramOutput, name: &str) -> String {
     let answer = said.json();
@@ -27,7 +27,7 @@ fn saw(said: &ProgramOutput, name: &str) -> String {
     format!("{}: {}", found["finding"].as_str().unwrap(), found["saw"].as_str().unwrap())
 }
 
-/// What each test showed at the start of the only run.
+/// The status of each test at the start of the only run.
 fn baseline(story: &Story) -> BTreeMap<String, String> {
     let runs = fs::read_dir(story.root.join(".git/redgreen/runs")).unwrap();
     let run = runs.map(|run| run.unwrap().path()).find(|path| path.is_dir()).unwrap();
@@ -44,7 +44,7 @@ fn statuses(report: &Value) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Nothing of a run is there: no branch, no worktree, no folder.
+/// Asserts that no run left anything behind: no branch, no worktree, no folder.
 #[track_caller]
 fn nothing_is_made(story: &Story) {
     assert_eq!(story.git("for-each-ref refs/heads/redgreen refs/redgreen"), "");
@@ -53,10 +53,11 @@ fn nothing_is_made(story: &Story) {
     assert_eq!(runs, 0, "no run folder");
 }
 
-/// A turn that plans nothing: the run begins, measures, and is over soon.
+/// A turn that plans nothing: the run starts, records its baseline, and ends.
 const IDLE: &str = "[[plan]]\nfail = { kind = \"unusable\" }\n";
 
-/// Doctor's room, `redgreen test` and a run's start show the same tests with the same ends.
+/// Asserts that doctor's clean room, `redgreen test` and the start of a run show the same tests
+/// with the same results.
 #[track_caller]
 fn agree(story: &Story, passed: usize) {
     let tested = story.redgreen("test --json").json();
@@ -78,11 +79,11 @@ fn agree(story: &Story, passed: usize) {
     assert_eq!(outside.len(), passed);
 }
 
-/// An installed version of a runner, linked into the story; `None`, and said so, where it is not
-/// there.
+/// Links an installed version of a runner into the story, or returns `None` with a message if it is
+/// missing.
 fn with_version(version: &str) -> Option<Story> {
     let modules = match version {
-        // The one that all other tests use.
+        // The version that all other tests use.
         "vitest-3" => node_modules(),
         _ => versions().join(version).join("node_modules"),
     };
@@ -216,7 +217,7 @@ fn fault_11_a_test_that_needs_a_variable_is_named_with_the_setting_that_helps() 
     agree(&renewed(story), 2);
 }
 
-/// The same story without its runs.
+/// The same story after removing its runs.
 fn renewed(story: Story) -> Story {
     story.redgreen("abort");
     fs::remove_dir_all(story.root.join(".git/redgreen")).ok();
@@ -304,7 +305,7 @@ fn fault_11_a_test_that_needs_a_service_reaches_it_when_the_settings_say_so() {
         .commit("tests");
     let doctor = story.redgreen("--json doctor").exits(0);
     let help = format!("possible fix: test.services = [\"{port}\"]");
-    // Behind Landlock alone there is one loopback for all.
+    // With Landlock alone, the sandbox shares the machine's loopback interface.
     let has_own_loopback = saw(&doctor, "room").starts_with("note");
     assert!(!has_own_loopback || saw(&doctor, "room").contains(&help), "{}", saw(&doctor, "room"));
 
@@ -315,7 +316,7 @@ fn fault_11_a_test_that_needs_a_service_reaches_it_when_the_settings_say_so() {
     agree(&story, 1);
 }
 
-/// The message says that nobody listens, and not where.
+/// The error message says that the connection was refused, but not which port.
 #[test]
 fn fault_11_the_port_of_a_service_is_found_among_those_that_listen() {
     let port = server();
@@ -327,7 +328,7 @@ fn fault_11_the_port_of_a_service_is_found_among_those_that_listen() {
     story.commit("tests");
     let room = saw(&story.redgreen("--json doctor").exits(0), "room");
     let help = format!("possible fix: test.services = [\"{port}\"]");
-    // Behind Landlock alone there is one loopback for all.
+    // With Landlock alone, the sandbox shares the machine's loopback interface.
     assert!(room.contains(&help) || !room.starts_with("note"), "{room}");
 }
 
@@ -406,7 +407,7 @@ fn fault_13_a_command_that_fails_before_any_work_is_reported_in_its_own_words() 
     said.says("shop.c:3: error: no such column").says("report only an exit code");
     nothing_is_made(&story);
     story.redgreen("doctor").exits(4).says("shop.c:3: error: no such column");
-    // Doctor sends its user there.
+    // Doctor sends the user to this command.
     let said = story
         .redgreen("test")
         .exits(1)
@@ -430,7 +431,8 @@ fn fault_13_a_runner_that_is_missing_and_an_agent_that_is_logged_out_are_told_be
     said.says("npm install").says("nothing was created");
     nothing_is_made(&story);
 
-    // The room is gone as soon as the run is over: what is to be mended is the project's own.
+    // The run removes its clean room when it ends, so the message must name the project's own
+    // interpreter.
     let story = Story::pytest();
     story
         .file(".gitignore", ".venv\n")
@@ -458,7 +460,7 @@ fn fault_13_a_runner_that_is_missing_and_an_agent_that_is_logged_out_are_told_be
     let said = story.redgreen("run --agent codex anything").exits(4);
     said.says("codex").says("logged in").says("codex login");
     nothing_is_made(&story);
-    // Nobody is named: whoever is here and cannot work is.
+    // Without a configured agent, redgreen names the installed agents that cannot work.
     story
         .redgreen("run anything")
         .exits(2)
@@ -466,7 +468,7 @@ fn fault_13_a_runner_that_is_missing_and_an_agent_that_is_logged_out_are_told_be
     nothing_is_made(&story);
 }
 
-/// Unknown is not zero: it is said at the start, after each turn, and at the end.
+/// An unknown cost is not zero: redgreen reports it at the start, after each turn, and at the end.
 #[test]
 fn fault_12_a_cost_that_nobody_knows_is_reported_under_a_budget_in_dollars() {
     let story = Story::pytest();
@@ -488,7 +490,7 @@ fn fault_12_a_cost_that_nobody_knows_is_reported_under_a_budget_in_dollars() {
         "{page}"
     );
 
-    // Who never tells a price is known before the first turn.
+    // An agent that never reports a price is known before the first turn.
     let story = Story::pytest();
     let agent = "backoff = 0.0\n[agent.custom.quiet]\ncommand = [\"true\"]\n";
     story.file("redgreen.toml", agent).commit("an agent");
@@ -516,7 +518,7 @@ fn fault_12_a_budget_in_dollars_is_kept_with_the_usual_model_and_with_prices_of_
 
     let story = Story::pytest();
     let server = "backoff = 0.0\n[model]\nbase-url = \"http://127.0.0.1:9/v1\"\n";
-    // A server of one's own costs what nobody knows, whatever it calls its models.
+    // The cost of the user's own server is unknown, whatever the model is called.
     story.file("redgreen.toml", server).commit("settings");
     let said = run(&story, "--model claude-opus-4-5-20251101").exits(4);
     said.says("is unknown")

@@ -3,7 +3,7 @@
 use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED};
 
-/// A run that waits, meant for `feature`, in a clone of a repository beside it.
+/// A run for `feature` that waits for approval, in a repository whose remote is next to it.
 fn waiting() -> Story {
     let story = Story::new();
     let remote = story.place("remote.git").display().to_string();
@@ -23,7 +23,7 @@ fn there(story: &Story, branch: &str) -> String {
         .git(&format!("--git-dir={remote} for-each-ref --format=%(objectname) refs/heads/{branch}"))
 }
 
-/// What `git push` does goes to the folder; everybody else sees an address on GitHub.
+/// The remote's URL points to GitHub, but `git push` goes to the folder.
 fn on_github(story: &Story) {
     let remote = story.place("remote.git").display().to_string();
     story.git("remote set-url origin git@github.com:ada/calc.git");

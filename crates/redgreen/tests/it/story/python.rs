@@ -1,4 +1,4 @@
-//! Python environments, wherever a project's tool stores them.
+//! Python environments, wherever the project's tool stores them.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::Story;
 
-/// An environment in this folder that has what the tests' own one has.
+/// Creates an environment in this folder with the packages of the test environment.
 pub(super) fn environment(folder: &Path) -> PathBuf {
     let real = crate::runner::venv();
     let lib = fs::read_dir(real.join("lib")).unwrap().flatten().next().unwrap().file_name();
@@ -21,7 +21,7 @@ pub(super) fn environment(folder: &Path) -> PathBuf {
     packages
 }
 
-/// A project that is installed as editable in an environment that Poetry keeps in the user's cache.
+/// A project installed as editable, in an environment that Poetry keeps in the user's cache.
 fn kept_elsewhere() -> Story {
     let story = Story::pytest();
     let kept = story.place("home/.cache/pypoetry/virtualenvs/kit-x");

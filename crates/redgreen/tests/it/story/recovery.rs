@@ -9,7 +9,7 @@ use super::scripts::{DONE, GREEN, PLAN, RED, RED_PYTEST, WRONG, failing, turn};
 use super::{ProgramOutput, Story};
 
 const RUN: &str = "run --script @kata.toml \"an adder\"";
-/// Puts what the agent was told where the test can read it.
+/// Saves the message that the agent got, so that the test can read it.
 const LISTEN: &str =
     r#"{ shell = 'printf %s "$REDGREEN_TROUBLE" > "$HOME/told-$REDGREEN_ATTEMPT"' }"#;
 
@@ -22,7 +22,7 @@ fn told_by(story: Story, turns: &[&str]) -> Story {
     story
 }
 
-/// What the n-th try of a phase was told.
+/// The message for the n-th try of a phase.
 pub(super) fn told(story: &Story, attempt: u32) -> String {
     fs::read_to_string(story.place(&format!("home/told-{attempt}"))).unwrap_or_default()
 }
@@ -38,7 +38,7 @@ fn note(story: &Story, commit: &str) -> Value {
     serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {commit}"))).unwrap()
 }
 
-/// A test file and its text, as an action.
+/// A script action that writes a file.
 pub(super) fn write(path: &str, text: &str) -> String {
     format!("{{ write = \"{path}\", text = {text:?} }}")
 }
@@ -346,7 +346,7 @@ fn a_spent_budget_stops_the_run_and_a_larger_one_continues() {
     }
 }
 
-/// The suite cannot be run at all, and nobody can tell whose fault that is.
+/// The suite cannot run at all, and redgreen cannot tell whether the agent caused that.
 #[test]
 fn a_runner_that_breaks_is_undecided_and_a_resume_asks_it_again() {
     let story = story(&[PLAN, RED, GREEN, DONE]);
@@ -414,7 +414,7 @@ fn what_set_up_made_is_in_the_clean_room_as_it_was_made() {
     let code = write("calc.py", GOOD_CODE);
     let story = story(&[
         PLAN,
-        // Made once more, and the same.
+        // Generates the same content again.
         &turn("red", &format!("{}, {}", write("test_add.py", GOOD_TEST), make(3))),
         &turn("green", &format!("{code}, {}, {}", make(4), write("build/more.py", "M = 1\n"))),
         &turn("green", &format!("{code}, {}", make(3))),
@@ -439,7 +439,7 @@ fn what_set_up_made_is_in_the_clean_room_as_it_was_made() {
         .says("build/made.py was changed");
 }
 
-/// `npm ci` writes every file anew; a second package, undeclared, is no harm either.
+/// `npm ci` rewrites every file. A second, undeclared package is harmless too.
 #[test]
 fn the_same_packages_installed_again_are_no_news() {
     let install = "rm -rf node_modules && mkdir -p node_modules/dep && echo {} > node_modules/dep/package.json && \
@@ -458,7 +458,7 @@ fn the_same_packages_installed_again_are_no_news() {
     let (test, code) = (write("test_add.py", GOOD_TEST), write("calc.py", GOOD_CODE));
     let story = story(&[
         PLAN,
-        // The planner may not touch packages, and neither may RED.
+        // Neither the planner nor RED may change packages.
         &turn("red", &format!("{test}, {cheat}")),
         &turn("red", &format!("{test}, {again}, {more}")),
         &turn("green", &format!("{code}, {cheat}")),
@@ -501,8 +501,8 @@ fn what_failed_before_is_not_blamed_on_the_run() {
 #[test]
 fn a_suite_that_cannot_run_is_no_baseline() {
     let story = told_by(Story::pytest(), &[PLAN, RED, GREEN, DONE]);
-    // What set-up commands bring is there in the run's worktree only: the tests are first run in
-    // it.
+    // Only the run's worktree contains the results of set-up commands, so redgreen first runs the
+    // tests there.
     let settings = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
     story.file("pytest.ini", "[pytest]\naddopts = --no-such-option\n");
     story.file("redgreen.toml", &format!("{settings}[worktree]\nsetup = [\"true\"]\n"));

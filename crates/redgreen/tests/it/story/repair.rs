@@ -7,7 +7,7 @@ use super::Story;
 const NOTES: &str = "refs/notes/tdd-handoffs";
 const NOTHING: &str = "1111111111111111111111111111111111111111";
 
-/// Commit and text of every note that belongs to the run.
+/// The commit and the text of every note of the run.
 fn notes(story: &Story) -> Vec<(String, String)> {
     let commits = story.git(&format!("rev-list main..{}", story.branch()));
     let note = |commit: &str| {
@@ -21,7 +21,7 @@ fn notes(story: &Story) -> Vec<(String, String)> {
     commits.lines().map(note).collect()
 }
 
-/// Every verb says how to repair it, and leaves everything as it is.
+/// Asserts that every verb names the repair command and changes nothing.
 #[track_caller]
 fn every_verb_stops(story: &Story, words: &str) {
     let branch = story.branch();
@@ -48,7 +48,7 @@ fn every_verb_stops(story: &Story, words: &str) {
     }
 }
 
-/// After a repair everything works, and the notes are what they were.
+/// Asserts that everything works after the repair and that the notes are the original ones.
 #[track_caller]
 fn repaired(story: &Story, originals: &[(String, String)], words: &str) {
     story.redgreen("repair-notes").exits(0).says(words).says("next");

@@ -69,7 +69,7 @@ fn what_tests_leave_lying_about_is_in_no_commit() {
 
 #[test]
 fn work_that_was_not_accepted_yet_outlives_an_abort_and_a_rollback() {
-    // The second GREEN never comes: its budget is spent after a first turn that is not right.
+    // The second GREEN never starts: the wrong first one uses up the budget.
     let script = crate::story::CALCULATOR
         .replacen("return a + b", "return a - b", 1)
         .replace("[[refactor]]\n\n", "");
@@ -100,7 +100,8 @@ fn work_that_was_not_accepted_yet_outlives_an_abort_and_a_rollback() {
     }
 }
 
-/// The baseline has more time than GREEN; a suite that is slow was slow before.
+/// The baseline has a longer time limit than GREEN. A suite that was slow before is not the code's
+/// fault.
 #[test]
 fn a_slow_suite_is_not_held_against_the_code() {
     let story = Story::calculator();

@@ -1,5 +1,5 @@
-//! Tests that do not end: at the time limit all their processes are killed, with little memory
-//! used.
+//! Tests that do not end: at the time limit redgreen kills all their processes. It uses little
+//! memory.
 
 use std::fs;
 use std::thread;
@@ -7,30 +7,30 @@ use std::time::{Duration, Instant};
 
 use super::{ProgramOutput, Story};
 
-/// Seconds for a run. On a busy machine pytest may not have come to the test after the first of
-/// these.
+/// Time limits in seconds. On a busy machine, pytest may not reach the test within the first of
+/// them.
 const LIMITS: [u64; 3] = [5, 25, 125];
-/// From the limit until redgreen has told of it: two graces, and a busy machine.
+/// The maximum time from the limit to the report: two grace periods, on a busy machine.
 const STOPPED_MAX: Duration = Duration::from_secs(20);
-/// What redgreen may take while a test prints for as long as it lives. It keeps 64 MiB of each
+/// The limit for redgreen's memory while a test prints all the time. redgreen keeps 64 MiB of each
 /// stream.
 const MEMORY_BYTES_MAX: u64 = 256 << 20;
 
-/// Starts what it is given and says how it ended and the most memory that it, or a program it
-/// waited for, ever held.
+/// Runs a command. Reports its exit code and the peak memory of the command and of the processes
+/// that it waited for.
 pub(super) const MEASURE: &str = "import os, subprocess, sys\n\
     child = subprocess.Popen(sys.argv[2:])\n\
     _, status, used = os.wait4(child.pid, 0)\n\
     open(sys.argv[1], 'w').write(str(used.ru_maxrss << 10))\n\
     sys.exit(os.waitstatus_to_exitcode(status))\n";
 
-/// Runs one test with this body, which calls `note(pid)` for every process that has to be gone at
-/// the limit.
+/// Runs one test with this body. The body calls `note(pid)` for every process that must be gone
+/// after the limit.
 #[track_caller]
 fn is_stopped(body: &str) {
     let story = Story::bare_folder();
     let pids = story.place("pids");
-    // Output goes straight into the pipe.
+    // Without capturing, the output goes straight into the pipe.
     story.file("pytest.ini", "[pytest]\naddopts = -s\n");
     let head = format!(
         "import os, signal, subprocess, sys, time\n\
@@ -75,7 +75,7 @@ fn is_stopped(body: &str) {
     panic!("pytest never came to the test");
 }
 
-/// One that its new parent has not fetched yet does not run any more.
+/// Waits until the process is gone. A zombie does not count as running.
 #[track_caller]
 fn is_gone(pid: &str) {
     let deadline = Instant::now() + STOPPED_MAX;

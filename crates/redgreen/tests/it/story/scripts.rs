@@ -1,13 +1,13 @@
 //! Turns for scripts: one test, `adds`, in `test_add.py`, and its code in `calc.py`.
 
-/// The planner names the one test.
+/// The planner chooses the only test.
 pub(super) const PLAN: &str = r#"
 [[plan]]
 do = [{ write = "test-list.md", text = "- [ ] adds\n" }]
 next = { description = "adds", test-file = "test_add.py", impl-file = "calc.py" }
 "#;
 
-/// The planner says that nothing is left.
+/// The planner reports that nothing is left to do.
 pub(super) const DONE: &str = "\n[[plan]]\ndone = true\n";
 
 /// A test that fails because there is no code yet.
@@ -16,25 +16,25 @@ pub(super) const RED: &str = r#"
 do = [{ write = "test_add.py", text = "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    def test_adds(self):\n        assert add(1, 2) == 3\n" }]
 "#;
 
-/// The same for pytest.
+/// The pytest version of that test.
 pub(super) const RED_PYTEST: &str = r#"
 [[red]]
 do = [{ write = "test_add.py", text = "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3\n" }]
 "#;
 
-/// Code that makes it pass.
+/// Code that makes the test pass.
 pub(super) const GREEN: &str = r#"
 [[green]]
 do = [{ write = "calc.py", text = "def add(a, b):\n    return a + b\n" }]
 "#;
 
-/// Code that does not.
+/// Code that does not make it pass.
 pub(super) const WRONG: &str = r#"
 [[green]]
 do = [{ write = "calc.py", text = "def add(a, b):\n    return a - b\n" }]
 "#;
 
-/// A role's turn that does these actions, written as in a script.
+/// A role's turn with these actions, in script syntax.
 pub(super) fn turn(role: &str, actions: &str) -> String {
     format!("\n[[{role}]]\ndo = [{actions}]\n")
 }

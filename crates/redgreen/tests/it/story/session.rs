@@ -20,7 +20,7 @@ const TEST: &str = "import unittest\nfrom calc import add\n\n\nclass Tests(unitt
 const CODE: &str = "def add(a, b):\n    return a + b\n";
 
 impl Story {
-    /// `redgreen hook <host>` with a message on stdin.
+    /// Runs `redgreen hook <host>` with a message on stdin.
     pub(crate) fn hook(&self, line: &str, message: &str) -> ProgramOutput {
         let mut child = self
             .prepare(line)
@@ -29,12 +29,12 @@ impl Story {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // One that does not want to read all of it ends before.
+        // A hook may end before it has read the whole message.
         child.stdin.take().unwrap().write_all(message.as_bytes()).ok();
         ProgramOutput::of(line, &child.wait_with_output().unwrap())
     }
 
-    /// What Claude Code is answered.
+    /// The answer that Claude Code gets.
     fn asked(&self, moment: &str, input: &Value) -> String {
         let message = json!({ "hook_event_name": moment, "cwd": self.root, "tool_name": "X", "tool_input": input });
         let said = self.hook("hook claude", &message.to_string()).exits(0).stdout;
@@ -129,13 +129,13 @@ fn what_a_step_is_judged_as_is_reported_by_what_it_changes() {
     story.redgreen("session check").exits(0).says("RED accepted");
     story.file("calc.py", CODE);
     story.redgreen("session check").exits(0).says("GREEN accepted");
-    // A test for what is there already fails for nobody: it is more coverage.
+    // A test for existing code passes at once, so this step only adds coverage.
     story.file(
         "test_calc.py",
         &format!("{TEST}\n    def test_zero(self):\n        assert add(0, 0) == 0\n"),
     );
     story.redgreen("session check").exits(0).says("REFACTOR accepted");
-    // A feature without a test is no refactoring.
+    // A feature without a test is not a refactoring.
     story.file("calc.py", &format!("{CODE}\n\ndef sub(a, b):\n    return a - b\n"));
     story.redgreen("session check").exits(1).says("refactor.new_feature");
 }
@@ -247,7 +247,7 @@ fn a_disputed_test_waits_for_a_human() {
     story.redgreen("session check").exits(3).says("a test is disputed");
     let said = story.asked("Stop", &Value::Null);
     assert!(said.contains("1 and 2 is 4") && !said.contains("\"block\""), "{said}");
-    // Both texts are there for the human.
+    // The human sees both texts.
     story
         .redgreen("session status")
         .exits(3)
@@ -300,7 +300,7 @@ fn records_that_are_gone_or_damaged_close_the_door() {
     }
     fs::write(&record, kept).unwrap();
     assert_eq!(story.asked("PreToolUse", &edit), "");
-    // Git's folder holds nothing that an agent could remove.
+    // The git folder holds nothing of the session that an agent could remove.
     fs::remove_dir_all(story.root.join(".git/redgreen")).ok();
     story.redgreen("session status").exits(0).says("GREEN");
     fs::remove_file(&record).unwrap();
@@ -308,8 +308,8 @@ fn records_that_are_gone_or_damaged_close_the_door() {
     story.redgreen("session status").exits(2).says("no session is open");
 }
 
-/// What redgreen keeps for itself is committed in its own name. A commit of the user's needs
-/// theirs.
+/// redgreen commits its own records under its own name. A commit for the user needs the user's
+/// name.
 #[test]
 fn a_session_needs_no_name_of_the_user() {
     let story = Story::new();

@@ -2,7 +2,7 @@
 
 use super::Story;
 
-/// One cycle: a file with a test, and what the code needs for it to pass.
+/// One cycle: a file with a test, and the code that makes it pass.
 struct Cycle {
     test: (&'static str, &'static str),
     code: (&'static str, &'static str),
@@ -21,7 +21,7 @@ impl Cycle {
     }
 }
 
-/// A run of these cycles is accepted at the first try, all of it.
+/// Asserts that redgreen accepts every phase of these cycles at the first try.
 #[track_caller]
 fn runs(story: &Story, cycles: &[Cycle]) {
     let list: String = cycles.iter().map(|cycle| format!("- [ ] {}\\n", cycle.test.0)).collect();

@@ -22,15 +22,15 @@ pub(crate) const TEST: &str = "from roman import to_roman\n\n\ndef test_small_nu
      assert to_roman(2) == 'II'\n";
 pub(crate) const MORE: &str =
     "from roman import to_roman\n\n\ndef test_three():\n    assert to_roman(3) == 'III'\n";
-/// Passes because it makes the test ask for nothing.
+/// Passes because it removes the test's real assertions.
 pub(crate) const CHEAT: &str =
     "from roman import to_roman\n\n\ndef test_small_numbers():\n    assert True\n";
-/// Knows the values that the tests show.
+/// Covers only the values in the visible tests.
 pub(crate) const TABLE: &str = "def to_roman(number):\n    return {1: 'I', 2: 'II'}[number]\n";
 pub(crate) const RIGHT: &str = "def to_roman(number):\n    return 'I' * number\n";
-/// As long and as good as the one above.
+/// As short and as good as `RIGHT`.
 const ALSO_RIGHT: &str = "def to_roman(number):\n    return number * 'I'\n";
-/// Waits this long for something that happens soon on a busy machine.
+/// The waiting time for an event that comes soon even on a busy machine.
 const SOON: Duration = Duration::from_secs(120);
 const SIGKILL: i32 = 9;
 
@@ -44,7 +44,7 @@ fn plain_red() -> String {
     turn("red", &write("tests/test_roman.py", TEST))
 }
 
-/// A turn of GREEN for one of several attempts.
+/// A GREEN turn for one of several attempts.
 fn attempt(number: u32, actions: &str) -> String {
     format!("\n[[green]]\ncandidate = {number}\ntokens = 10\ndo = [{actions}]\n")
 }
@@ -54,7 +54,7 @@ fn codes(codes: &[&str]) -> String {
     turns.collect()
 }
 
-/// One cheats, one knows only the visible values, one is right.
+/// One attempt cheats, one knows only the visible values, and one is right.
 fn three() -> String {
     let cheat = format!("{}, {}", write("tests/test_roman.py", CHEAT), write("roman.py", TABLE));
     attempt(1, &cheat)
@@ -79,14 +79,14 @@ fn journal(story: &Story) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The numbers of the attempts in the journal, in the order in which they ended.
+/// The numbers of the journalled attempts, in the order in which they ended.
 fn attempted(story: &Story) -> Vec<u64> {
     let lines = journal(story);
     let all = lines.iter().filter(|line| line["event"] == "attempted");
     all.map(|line| line["candidate"]["number"].as_u64().unwrap()).collect()
 }
 
-/// The note on the commit of GREEN.
+/// The note on the GREEN commit.
 fn note(story: &Story) -> Value {
     let commit = story.git(&format!("log -1 --format=%H --grep=^feat: {}", story.branch()));
     serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {commit}"))).unwrap()
@@ -96,7 +96,7 @@ fn code(story: &Story) -> String {
     story.git(&format!("show {}:roman.py", story.branch())) + "\n"
 }
 
-/// The right attempt became GREEN, the two others are in salvage.
+/// Asserts that the right attempt became GREEN and that salvage has the two others.
 #[track_caller]
 pub(crate) fn the_third_wins(story: &Story, said: ProgramOutput, agents: [&str; 3]) {
     let said = said.exits(3).says("waiting for a human");
@@ -150,7 +150,7 @@ fn the_right_attempt_wins_over_one_that_cheats_and_one_that_overfits() {
     the_third_wins(&story, said, ["kata"; 3]);
     assert_eq!(story.belongings(), before);
 
-    // All that was spent counts, also by those who lost.
+    // The total includes the cost of the losing attempts.
     let status = story.redgreen("--json status").exits(0).json();
     assert_eq!(status["runs"][0]["spent"]["tokens"], 30, "{status}");
     let salvage = story.redgreen("salvage").exits(0).stdout;
@@ -200,7 +200,7 @@ fn equal_evidence_is_for_the_human() {
     assert_eq!(status["runs"][0]["attempts"][1]["number"], 2, "{status}");
     assert_eq!(status["runs"][0]["trouble"]["type"], "attempts.tie", "{status}");
     story.redgreen("why").exits(0).says("attempt 1 (kata): accepted").says("--choose");
-    // Without a choice nothing changes, and nobody works again.
+    // Without a choice nothing changes, and no agent works again.
     story.redgreen("resume").exits(3).says("--choose <attempt>");
     assert_eq!(attempted(&story).len(), 2);
     story
@@ -259,9 +259,9 @@ fn the_budget_holds_over_all_attempts() {
 
 #[test]
 fn only_so_many_attempts_work_at_the_same_time() {
-    // Each one finds the place free.
+    // Fails if another attempt works at the same time.
     let alone = "mkdir \\\"$HOME/busy\\\" && sleep 0.2 && rmdir \\\"$HOME/busy\\\"";
-    // Each one waits until all three are there.
+    // Waits until all three attempts are working.
     let together = "touch \\\"$HOME/$REDGREEN_CANDIDATE.here\\\"; for i in $(seq 600); do \
                     [ $(ls \\\"$HOME\\\" | grep -c here) -ge 3 ] && exit 0; sleep 0.1; done; exit 1";
     for (jobs, command) in [(1, alone), (3, together)] {
@@ -276,7 +276,7 @@ fn only_so_many_attempts_work_at_the_same_time() {
             3,
             "{said:?}"
         );
-        // The same code is the same result.
+        // The attempts wrote the same code, so the first one wins.
         assert_eq!(note(&story)["attempts"]["by"], "first");
     }
 }
@@ -287,7 +287,7 @@ fn an_attempt_that_fails_tests_of_another_attempt_loses() {
     let own = "import pytest\n\nfrom roman import to_roman\n\n\ndef test_zero_is_no_numeral():\n    \
                with pytest.raises(ValueError):\n        to_roman(0)\n";
     let more = format!("{}, {}", write("roman.py", careful), write("tests/test_zero.py", own));
-    // An attempt without tests is not compared, so both add one.
+    // redgreen does not compare attempts without tests, so both attempts add one.
     let plain = format!("{}, {}", write("roman.py", RIGHT), write("tests/test_three.py", MORE));
     let greens = attempt(1, &plain) + &attempt(2, &more);
     let story = story(&plain_red(), &greens);
@@ -303,7 +303,7 @@ fn an_attempt_that_fails_tests_of_another_attempt_loses() {
     );
 }
 
-/// Attempt 2 hangs the first time; the run gets this signal once the two others ended.
+/// Attempt 2 hangs the first time. The run gets this signal after the two others end.
 fn stopped_by(signal: Signal) -> (Story, Option<i32>) {
     let slow = "{ shell = \"echo half > half.py; test -e \\\"$HOME/seen\\\" || { touch \\\"$HOME/seen\\\"; sleep 600; }; rm half.py\" }";
     let turns = three().replace(
@@ -359,7 +359,7 @@ fn stopped_while_attempts_work_a_run_makes_only_the_missing_ones_again() {
     }
 }
 
-/// The attempts that the journal has, while the run may be writing it.
+/// The number of attempts in the journal, which the run may still be writing.
 fn ended(story: &Story) -> usize {
     let runs = fs::read_dir(story.root.join(".git/redgreen/runs")).into_iter().flatten().flatten();
     let text =
@@ -367,7 +367,7 @@ fn ended(story: &Story) -> usize {
     text.map(|text| text.matches("\"event\":\"attempted\"").count()).sum()
 }
 
-/// One kill point in this many, unless all are wanted.
+/// Tests one kill point out of this many, unless `is_all()`.
 const STRIDE: usize = 3;
 
 #[test]

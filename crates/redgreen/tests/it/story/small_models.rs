@@ -1,6 +1,6 @@
 //! Runs with a small local model: its real answers, replayed from cassettes that `bench models`
-//! recorded (Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, llama.cpp), and a scripted one that shows how
-//! redgreen chooses to ask in this way.
+//! recorded (Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, llama.cpp). A scripted model also shows how
+//! redgreen decides to use this mode.
 
 use std::collections::HashSet;
 use std::fs;
@@ -27,7 +27,7 @@ fn cassettes(language: &str) -> Vec<(String, String)> {
     found
 }
 
-/// What the user asked for: the first line of every question.
+/// The user's request: the first line of every question.
 fn request(cassette: &str) -> String {
     let asked = cassette.lines().find_map(|line| {
         let line: Value = serde_json::from_str(line).unwrap();
@@ -36,7 +36,7 @@ fn request(cassette: &str) -> String {
     asked.unwrap().lines().next().unwrap().to_owned()
 }
 
-/// The projects that `bench models` begins with.
+/// The projects that `bench models` starts with.
 const TYPESCRIPT: &[(&str, &str)] = &[
     (
         "package.json",
@@ -88,7 +88,7 @@ fn a_small_models_real_answers_become_finished_runs_in_rust() {
     finishes("rust", 3, || project(RUST));
 }
 
-/// Plays every cassette of a language in a project of its own.
+/// Plays every cassette of a language, each in its own project.
 fn finishes(language: &str, least: usize, begin: impl Fn() -> Story) {
     let cassettes = cassettes(language);
     assert!(cassettes.len() >= least, "{}", cassettes.len());
@@ -108,7 +108,7 @@ fn finishes(language: &str, least: usize, begin: impl Fn() -> Story) {
         let status = story.redgreen("status --json").exits(0).json();
         let run = &status["runs"][0];
         assert!(run["phase"] == "COMPLETE" && run["cycles"].as_u64() >= Some(1), "{name}: {run}");
-        // A request that the client made again after a fault is one request.
+        // A request that the client repeated after an error counts once.
         let digests = cassette
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap()["sha256"].clone());
@@ -122,7 +122,7 @@ fn finishes(language: &str, least: usize, begin: impl Fn() -> Story) {
     }
 }
 
-/// A server that says how small its model is, and a model that answers questions and nothing else.
+/// A server that reports a small model size, and a model that only answers questions.
 fn small(seen: &SeenRequest) -> Turn {
     let body = seen.body.to_string();
     if seen.path.ends_with("/models") {

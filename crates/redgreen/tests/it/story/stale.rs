@@ -1,4 +1,4 @@
-//! Leftovers of killed runs and manual changes: worktrees, torn and damaged journals, incomplete
+//! Leftovers of killed runs and of manual changes: worktrees, torn and damaged journals, incomplete
 //! folders.
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use super::{ProgramOutput, Story};
 
 const RUN: &str = "run --script @kata.toml \"a calculator\"";
-/// The effect at which the first test is written.
+/// The effect that writes the first test.
 const ASK_RED: &str = "after:7";
 
 #[test]
@@ -131,7 +131,7 @@ fn a_damaged_journal_is_reported_and_the_way_out_works() {
     let other = both["runs"][0]["id"].as_str().unwrap();
     story.redgreen(&format!("abort {other}")).exits(0);
     fs::rename(&folder, story.place("home").join(format!("{id}.damaged"))).unwrap();
-    // The last note says that the first refactoring is next; the script is told from there on.
+    // According to the last note the first refactoring is next, so the script starts there.
     let mut parts = super::CALCULATOR.split("\n[[").collect::<Vec<_>>();
     for role in ["plan]]", "red]]", "green]]"] {
         let first = parts.iter().position(|part| part.starts_with(role)).unwrap();
@@ -167,7 +167,7 @@ fn a_run_that_never_began_is_removed_by_abort() {
     story.redgreen(RUN).exits(3);
 }
 
-/// A run of the calculator, killed at a point.
+/// A calculator run, killed at this point.
 fn killed(point: &str) -> Story {
     let story = Story::calculator().quick();
     let mut command = story.prepare(RUN);

@@ -16,11 +16,11 @@ use super::doors::{SPEC, SPEC_SCRIPT};
 use super::scripts::{DONE, GREEN, PLAN, RED, turn};
 use super::{ProgramOutput, Story};
 
-/// Longer than anything takes here, on a machine that has much to do.
+/// Longer than any step takes here, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// An agent that stops in a turn until the test lets it go on: it leaves the file `at-<name>`, and
-/// waits for `go-<name>`.
+/// An action that blocks the agent until the test lets it continue: it creates the file `at-<name>`
+/// and waits for `go-<name>`.
 pub(super) fn barrier(story: &Story, name: &str) -> String {
     let place = story.place("");
     let place = place.display();
@@ -29,7 +29,7 @@ pub(super) fn barrier(story: &Story, name: &str) -> String {
     )
 }
 
-/// An agent that writes down what the user said.
+/// An action that saves the user's messages.
 pub(super) fn agent_output(story: &Story, name: &str) -> String {
     let place = story.place("");
     format!(
@@ -82,7 +82,7 @@ fn last_note(story: &Story) -> Value {
     serde_json::from_str(&note).unwrap()
 }
 
-/// An editor that replaces the list by this one.
+/// An editor that replaces the test list with this one.
 fn editing(story: Story, list: &str) -> Story {
     story.script("new-list", list);
     let editor = format!("cp '{}'", story.place("new-list").display());
@@ -279,7 +279,7 @@ do = [{ append = "calc.py", text = "\n\ndef double(a):\n    return 2 * a\n" }]
     story.redgreen("resume --more \"another\"").exits(2);
 }
 
-/// A specification has no plan until its tests are done; then it goes on item by item.
+/// A specification has no plan until its tests are done. After that, the run goes on item by item.
 #[test]
 fn a_finished_specification_continues_with_another_case() {
     let more = r#"

@@ -7,7 +7,7 @@ use super::scripts::{DONE, GREEN, PLAN, RED};
 
 const RUN: &str = "run --script @kata.toml \"a calculator\"";
 
-/// One cycle with whatever else an agent may do in it.
+/// One cycle with additional actions of the agent.
 fn one_cycle(red: &str, green: &str) -> String {
     format!(
         r#"
@@ -32,7 +32,7 @@ fn quick() -> Story {
     story
 }
 
-/// Staged, unstaged, untracked and stashed work, none of it in the way of the calculator.
+/// Staged, unstaged, untracked and stashed work that does not conflict with the calculator.
 fn make_a_mess(story: &Story) {
     story.file("notes.txt", "one\n").file("other.txt", "one\n");
     story.commit("some files");
@@ -205,7 +205,7 @@ fn file_names_may_be_anything_git_takes() {
     assert_eq!(story.git("status --porcelain"), "");
 }
 
-/// A project whose tests need what the user has installed, and git ignores as a folder.
+/// A project whose tests need installed packages, which are in a git-ignored folder.
 fn with_packages(settings: &str) -> Story {
     let story = Story::new();
     let needs = "import unittest\nfrom pathlib import Path\n\n\nclass Tests(unittest.TestCase):\n    \
@@ -262,7 +262,7 @@ fn an_agent_without_a_fence_has_packages_of_its_own() {
 
 #[test]
 fn packages_that_stay_behind_are_named() {
-    // Whoever has commands for it makes them anew.
+    // With set-up commands, the project creates its packages itself.
     let story = with_packages("[worktree]\nsetup = [\"true\"]\n");
     let said = story.redgreen("run --script @kata.toml \"an adder\"");
     said.says("the worktree does not contain node_modules of your checkout").says("worktree.setup");

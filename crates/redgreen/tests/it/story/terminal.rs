@@ -5,10 +5,10 @@ use std::process::{Command, Output, Stdio};
 use super::Story;
 use super::scripts::{DONE, GREEN, PLAN, RED};
 
-/// Runs a command on a terminal of its own, types the answer to each question whenever it is there,
-/// and prints everything that was on the screen. The question that has no answer is one for the
-/// test: the screen is written to the file `asked`, and what then appears in the file `go` is done:
-/// `enter`, or a signal.
+/// Runs a command on its own terminal, types the answer to each question as it appears, and prints
+/// everything that was on the screen. The test itself handles a question without an answer: the
+/// script writes the screen to the file `asked`, then does what the file `go` says: `enter`, or
+/// send a signal.
 const TERMINAL: &str = r#"
 import json, os, pty, select, signal, sys, time
 place, command = sys.argv[1], sys.argv[2:]
@@ -50,7 +50,7 @@ code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 sys.exit(code if code >= 0 else 128 - code)
 "#;
 
-/// The last words of the question at the end of a run.
+/// The end of the question after a run.
 const DECIDE: &str = "Enter to decide later] ";
 
 const RUN: &str = "run --script @kata.toml \"an adder\"";
@@ -65,7 +65,7 @@ fn typed(story: &Story, line: &str, answers: &str) -> (Option<i32>, String) {
     on_a_terminal(story, line, &[(DECIDE, answers)])
 }
 
-/// `redgreen <line>` on a terminal where someone types the answer to each question.
+/// Runs `redgreen <line>` on a terminal and answers each question.
 pub(super) fn on_a_terminal(
     story: &Story,
     line: &str,
@@ -77,7 +77,7 @@ pub(super) fn on_a_terminal(
     (status.code(), String::from_utf8_lossy(&stdout).replace("\r\n", "\n"))
 }
 
-/// The same, not started yet; one question may be for the test to answer.
+/// The same command, not started yet. The test may answer one question itself.
 pub(super) fn terminal(story: &Story, line: &str, answers: &[(&str, Option<&str>)]) -> Command {
     story
         .script("terminal.py", TERMINAL)

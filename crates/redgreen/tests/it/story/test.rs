@@ -40,7 +40,7 @@ fn failures_come_first_and_the_counts_last() {
         .exits(1)
         .says("skipped tests/test_calc.py::test_divides  Skipped: later");
     let mut after = story.belongings();
-    // Caches of the runner, as it leaves them without us.
+    // The runner's own caches, which redgreen does not control.
     after.retain(|path, _| !path.contains("__pycache__"));
     assert_eq!(before, after, "the checkout is as it was");
 }

@@ -1,21 +1,21 @@
-//! Tests and agents that put links and pipes where redgreen, outside of any sandbox, reads and
-//! writes next: in its temporary folder, and in place of its report. No file of the user changes,
+//! Tests and agents that put links and pipes in paths that redgreen reads and writes next, outside
+//! any sandbox: in its temporary folder, and in place of its report. No file of the user changes,
 //! and redgreen never hangs.
 
 use std::fs;
 
 use super::{ProgramOutput, Story};
 
-/// How long a verdict may take, on a busy machine.
+/// The time limit for a verdict on a busy machine.
 const SECONDS_MAX: &str = "200";
-/// What a verdict may need; a file without an end needs more.
+/// The memory limit for a verdict. Reading an endless file would exceed it.
 const MEMORY_KIB_MAX: u64 = 4_000_000;
-/// Ended by `timeout`.
+/// The exit code of `timeout` at its limit.
 const TIMED_OUT: i32 = 124;
 
-/// Puts one trap under every name that redgreen uses in the room's temporary folder, and in place
-/// of every file in the folder of reports. It runs whenever the code is loaded, and once more when
-/// the process ends.
+/// Puts a trap at every path that redgreen uses in the clean room's temporary folder, and in place
+/// of every file in the report folder. It runs whenever the code is loaded, and again when the
+/// process ends.
 const TRAPS: &str = r#"
 import atexit
 import os
@@ -44,10 +44,11 @@ _set_traps()
 atexit.register(_set_traps)
 "#;
 
-/// Names of files in the room's temporary folder and in the folder of reports.
+/// File names in the clean room's temporary folder and in the report folder.
 const NAMES: &str = r#"["calls", "__main__.py", "main.mjs", "program", "services.log", "coverage.json", "stream.jsonl"]"#;
 
-/// Judges a GREEN whose code sets traps. `set` is Python: a function that puts one at a path.
+/// Judges a GREEN whose code sets traps. `set` returns Python code: a function that puts a trap at
+/// a path.
 #[track_caller]
 fn survives(set: impl Fn(&Story) -> String) {
     let story = Story::pytest();
@@ -73,8 +74,7 @@ fn survives(set: impl Fn(&Story) -> String) {
     assert_eq!(story.belongings(), belongings, "{said:?}");
 }
 
-/// Links, pipes, repositories and a file without an end in the worktree, left there by an agent's
-/// program.
+/// Links, pipes, repositories and a huge file that an agent's program leaves in the worktree.
 #[test]
 fn what_an_agent_leaves_in_the_worktree_is_survived() {
     let story = Story::pytest();

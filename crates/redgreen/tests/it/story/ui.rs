@@ -1,5 +1,5 @@
-//! The review in the browser: which requests are allowed, and what a person sees and does, in a
-//! real headless browser.
+//! The review in the browser: which requests are allowed, and what a person sees and does in a real
+//! headless browser.
 
 mod browsing;
 mod evidence;
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::Story;
 
-/// A server of the story's repository.
+/// A server for the story's repository.
 struct Server {
     child: Child,
     port: u16,
@@ -50,12 +50,12 @@ impl Server {
         format!("http://{}/?token={}", self.host(), self.token)
     }
 
-    /// As a browser that has been here: with its cookie.
+    /// The cookie of a browser that has opened the page before.
     fn cookie(&self) -> String {
         format!("Cookie: redgreen-{}={}", self.port, self.token)
     }
 
-    /// One request as it is written; gives back the whole answer.
+    /// Sends one request exactly as given. Returns the whole response.
     fn raw(&self, head: &str, headers: &[&str], body: &str) -> String {
         let mut stream = TcpStream::connect(self.host()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -71,7 +71,7 @@ impl Server {
         answer
     }
 
-    /// Of somebody who may.
+    /// A request with the right host and cookie.
     fn get(&self, path: &str) -> String {
         self.raw(&format!("GET {path}"), &[&format!("Host: {}", self.host()), &self.cookie()], "")
     }

@@ -1,4 +1,4 @@
-//! `redgreen undo` reverts the last merge if nothing is lost; otherwise it names the command to
+//! `redgreen undo` reverts the last merge if that loses nothing. Otherwise it names the command to
 //! type.
 
 use std::fs;
@@ -9,8 +9,7 @@ use super::scripts::{DONE, GREEN, PLAN, RED, turn};
 
 const SIGKILL: i32 = 9;
 
-/// A run that is merged, in a project with a file that the run changes and one that it leaves
-/// alone.
+/// A merged run, in a project with one file that the run changes and one that it does not.
 fn merged() -> Story {
     static MERGED: OnceLock<Story> = OnceLock::new();
     Story::copy_of(&MERGED, |story| {
@@ -39,7 +38,7 @@ fn fault_16_undo_takes_the_last_approve_back_and_keeps_every_change_of_yours() {
     assert!(story.root.join("untracked.txt").exists() && story.root.join("old.py").exists());
     assert_eq!(story.git("status --porcelain"), " M mine.py\n?? untracked.txt");
     story.redgreen("salvage").exits(0).says("an undone merge");
-    // The run waits again, and all of it is there.
+    // The run waits again, with all its work.
     story.redgreen("status").exits(0).says("waiting for a human").says("redgreen approve");
     story.redgreen("why").exits(0).says("waiting for a human");
     story.branch();
@@ -68,7 +67,7 @@ fn fault_16_undo_takes_a_squash_back_too() {
     );
     assert!(!story.root.join("calc.py").exists());
     story.redgreen("status").exits(0).says("waiting for a human");
-    // However it was merged first, it can be merged otherwise now.
+    // An undone merge can be repeated in another form.
     story.redgreen("approve").exits(0).says("merged");
     assert_eq!(story.git("log -1 --format=%P").split(' ').count(), 2);
     story.redgreen("undo").exits(0);
@@ -164,7 +163,7 @@ fn fault_16_undo_continues_from_a_checkout_that_git_left_half_way() {
         let story = story.env("REDGREEN_KILL_AT", "before:1");
         assert_eq!(story.redgreen("undo").signal, Some(SIGKILL));
         let story = story.env("REDGREEN_KILL_AT", "");
-        // Git was killed after it wrote some files, or all of them and the index.
+        // Git was killed after it had written some files, or all of them and the index.
         match half {
             "files" => {
                 story.file("calc.py", "# nothing yet\n");

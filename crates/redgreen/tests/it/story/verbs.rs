@@ -10,7 +10,7 @@ use super::scripts::{DONE, GREEN, PLAN, RED, RED_PYTEST, WRONG, turn};
 use super::{ProgramOutput, Story};
 
 const RUN: &str = "run --script @kata.toml \"an adder\"";
-/// How long another process may take to get to work.
+/// How long another process may take to start working.
 const START_MAX: Duration = Duration::from_secs(300);
 
 fn story(turns: &[&str]) -> Story {
@@ -19,7 +19,7 @@ fn story(turns: &[&str]) -> Story {
     story
 }
 
-/// Every line of stdout is a versioned object; the last one.
+/// Asserts that every line of stdout is a versioned object. Returns the last one.
 #[track_caller]
 fn objects(said: &ProgramOutput) -> Value {
     assert_eq!(said.stderr, "", "JSON is all there is to say");

@@ -33,7 +33,7 @@ fn project() -> Story {
     story
 }
 
-/// The same with a function and its tests, in one commit.
+/// The same project, with another function and its tests in one commit.
 fn feature() -> Story {
     let story = project();
     story.file("roman.py", CODE).file("tests/test_roman.py", TEST).commit("roman numerals");
@@ -57,7 +57,7 @@ fn codes(json: &Value) -> Vec<String> {
     reasons.iter().map(|reason| reason["code"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The classes of the tests, by the last part of their names.
+/// The class of each test, after the last part of the test's name.
 fn classes(json: &Value) -> Vec<String> {
     let tests = json["tests"].as_array().unwrap().iter();
     let name = |test: &Value| {
@@ -98,7 +98,8 @@ fn test_and_code_in_one_commit_are_proven() {
     assert_eq!(classes(&json), ["test_one proven-by-mutant", "test_nine proven-by-mutant"]);
     assert_eq!(json["code"][0]["standing"], "tested");
     assert_eq!(before, story.belongings(), "nothing of the user's is touched");
-    // The branch that is checked out, against the one that it goes into.
+    // Without a range, `verify` compares the current branch with the branch that it will be merged
+    // into.
     proven(&story, "");
     story.redgreen("verify").exits(0).says("not verified");
 }
@@ -127,7 +128,7 @@ fn a_squash_a_rebase_and_separate_commits_of_the_same_work_are_proven() {
     story.git("checkout -q main");
     story.file("README.md", "words\n").commit("main goes on");
     story.git("checkout -q topic");
-    // The base is where the branch left, whatever the target has got since.
+    // The base is the commit where the branch started, whatever was added to the target since.
     let json = proven(&story, "main..topic");
     assert!(!json["notVerified"].to_string().contains("README"), "{json:#}");
     story.git("rebase -q main");
@@ -147,7 +148,7 @@ fn a_merge_of_main_is_no_part_of_the_range_and_what_somebody_hides_in_it_is() {
     story.git("merge -q --no-edit main");
     let json = proven(&story, "main..topic");
     assert_eq!(json["code"].as_array().unwrap().len(), 1, "{json:#}");
-    // An evil merge: it takes a test away that neither side touched.
+    // An evil merge: it deletes a test that neither side changed.
     story.git("checkout -q main");
     story.file("third.py", "def third(n):\n    return n / 3\n").commit("main goes on again");
     story.git("checkout -q topic");
@@ -207,7 +208,7 @@ fn code_that_makes_a_failing_test_pass_is_proven_by_it_and_the_judge_says_so_sti
     let json = proven(&story, "HEAD~1..HEAD");
     assert_eq!(json["evidence"]["steps"][0]["phase"], "GREEN", "{json:#}");
     assert_eq!(json["code"][0]["standing"], "tested", "{json:#}");
-    // What the base showed is no verdict on it.
+    // The stored test results of the base must not count as a verdict.
     story.redgreen("judge green").exits(0).says("green.passes");
 }
 
@@ -241,7 +242,7 @@ fn an_old_test_that_asks_for_less_beside_a_feature_is_refuted_unless_it_is_obsol
     let (_, json) = verify(&story, "main..topic");
     assert_eq!(json["outcome"], "refuted", "{json:#}");
     assert!(codes(&json)[0].starts_with("refactor.tests_"), "{json:#}");
-    // The behaviour changed, and the old test says so.
+    // The behaviour changed, and so did the old test.
     let changed = OLD_TEST.replace("assert double(2) == 4", "assert double(2) in (5, 5.0)");
     story
         .file("old.py", "def double(n):\n    return 2 * n + 1\n")
@@ -288,7 +289,7 @@ fn a_revert_of_a_feature_is_reported_as_the_tests_that_go() {
     story.git("merge -q --no-edit topic");
     story.git("checkout -q -b revert");
     story.git("revert --no-edit HEAD");
-    // Tests that passed are gone; whoever wants that says so in the policy of the base.
+    // Passing tests are gone. A user who wants that says so in the base's policy.
     refuted(&story, "main..revert", "red.tests_vanished");
     story.git("checkout -q main");
     let policy = "backoff = 0.0\n\n[[verify.exempt]]\npaths = [\"tests/test_roman.py\", \"roman.py\"]\nreason = \"the feature goes\"\n";
@@ -320,7 +321,7 @@ fn generated_and_binary_files_are_beside_the_point() {
 fn a_baseline_that_is_red_and_a_test_that_wavers_are_nobodys_fault() {
     let story = Story::pytest();
     let red = "def test_broken_before():\n    assert 1 == 2\n";
-    // Passes every other time.
+    // Passes every second time.
     let wavers = "import os\nimport tempfile\n\n\ndef test_wavers():\n    path = os.path.join(tempfile.gettempdir(), \"once\")\n    \
                   there = os.path.exists(path)\n    if there:\n        os.remove(path)\n    else:\n        \
                   open(path, \"w\").close()\n    assert there\n";
@@ -409,7 +410,7 @@ fn a_detached_head_a_forks_branch_and_a_base_that_was_forced() {
     let here = story.root.display().to_string().replace(' ', "%20");
     story.git(&format!("clone -q file://{here} {fork}"));
     story.redgreen("-C @fork verify origin/main..origin/topic --json").exits(0);
-    // The target was forced to another history with the same start.
+    // The target branch was force-pushed to another history with the same start.
     story.git("checkout -q -B main main~1");
     story
         .file("old.py", OLD)
@@ -424,7 +425,7 @@ fn a_detached_head_a_forks_branch_and_a_base_that_was_forced() {
 fn ci_says_which_commits_it_is_about() {
     let story = feature();
     let (base, head) = (story.git("rev-parse main"), story.git("rev-parse topic"));
-    // GitHub checks a merge of both out.
+    // GitHub checks out a merge of both.
     story.git("checkout -q --detach main");
     story.git("merge -q --no-ff --no-edit topic");
     let json = proven(&story, "--pr");
@@ -510,7 +511,7 @@ fn the_policy_is_that_of_the_base() {
         .file("other.py", "def half(n):\n    return n / 2\n")
         .commit("no test for half");
     refuted(&story, "main..topic", "verify.no_test");
-    // Loosened in the range itself, it is as it was; and the change is seen.
+    // A policy that the range itself loosens has no effect, and `verify` reports the change.
     let loose = "backoff = 0.0\n\n[verify]\nuntested = [\"*\"]\n\n[test]\ncommand = \"true\"\n";
     story.file("redgreen.toml", loose).commit("a loose policy");
     let json = refuted(&story, "main..topic", "green.config_changed");
@@ -542,7 +543,7 @@ fn names_beyond_ascii_and_many_commits() {
 fn pairs_of_commits_are_judged_as_red_and_green() {
     let story = project();
     story.file("tests/test_roman.py", TEST).commit("test: roman numerals");
-    // The range as a whole shows no trace of what GREEN did to the test.
+    // The range as a whole does not show that GREEN changed the test.
     let lazy = TEST.replace("\"IX\"", "\"IIIIIIIII\"");
     story
         .file("roman.py", "def to_roman(n):\n    return n * \"I\"\n")
@@ -606,8 +607,8 @@ fn a_push_of_what_is_refuted_is_stopped() {
     story.git(&format!("init -q --bare {remote}"));
     story.git(&format!("remote add origin {remote}"));
     story.git("push -q origin main");
-    // Where the repository's own settings would have it, outside of the repository, nothing is
-    // written.
+    // If the repository's own settings point the hooks outside the repository, `init` writes
+    // nothing.
     story.git(&format!("config core.hooksPath {}", story.place("home").display()));
     story.redgreen("init --hook pre-push").exits(4).says("core.hooksPath");
     assert!(!story.place("home/pre-push").exists());

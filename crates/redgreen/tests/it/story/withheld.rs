@@ -1,6 +1,6 @@
-//! Withheld tests: RED writes more examples than GREEN sees. Hard-coded answers for the visible
-//! values are refused in every form; code that works for other values is accepted, and the examples
-//! are added to the tests.
+//! Withheld tests: RED writes more examples than GREEN sees. redgreen refuses answers that are
+//! hard-coded for the visible values, in every form. It accepts code that works for other values
+//! and adds the examples to the tests.
 
 mod tables;
 
@@ -30,7 +30,7 @@ const MORE: &str = "from roman import to_roman\n\n\ndef test_four():\n    assert
 const TABLE: &str =
     "def to_roman(number):\n    return {1: 'I', 2: 'II', 3: 'III'}.get(number, '?')\n";
 const CODE: &str = tables::PYTHON_CODE;
-/// One kill point in this many, unless all are wanted.
+/// Tests one kill point out of this many, unless `is_all()`.
 const STRIDE: usize = 3;
 const WITHHELD: &str = ".redgreen/withheld/tests/test_more.py";
 
@@ -56,13 +56,13 @@ fn journal(story: &Story) -> String {
     fs::read_to_string(run_folder(story).join("journal.jsonl")).unwrap()
 }
 
-/// The note on the commit of this phase.
+/// The note on the commit with this subject.
 fn note(story: &Story, subject: &str) -> Value {
     let commit = story.git(&format!("log -1 --format=%H --grep=^{subject} {}", story.branch()));
     serde_json::from_str(&story.git(&format!("notes --ref=tdd-handoffs show {commit}"))).unwrap()
 }
 
-/// A run in which GREEN tries every way of writing the answers out, and then writes code.
+/// A run in which GREEN tries every way of hard-coding the answers, and then writes real code.
 fn refused_in_every_way(kata: &Kata, story: &Story) -> ProgramOutput {
     let mut script = format!(
         "\n[[plan]]\ndo = [{{ write = \"test-list.md\", text = \"- [ ] small numbers\\n\" }}]\n\
@@ -76,7 +76,8 @@ fn refused_in_every_way(kata: &Kata, story: &Story) -> ProgramOutput {
     );
     assert_eq!(kata.ways.len(), WAYS);
     for (number, (_, files)) in kata.ways.iter().enumerate() {
-        // Every other one knows the example that was told before: another one is told then.
+        // Every second attempt also knows the example that the agent was told before. The agent is
+        // then told another one.
         let known = if number % 2 == 0 { &tables::VISIBLE[..] } else { &tables::TOLD[..] };
         let files = files.iter().map(|(path, text)| write(path, &tables::filled(text, known)));
         script += &turn("green", &files.collect::<Vec<_>>().join(", "));
@@ -171,7 +172,7 @@ fn the_implementer_is_reported_one_example_and_sees_no_other() {
     for unseen in [".redgreen", "test_more", "'IV'", "'IX'"] {
         assert!(!seen.contains(unseen), "{unseen}: {seen}");
     }
-    // They are tests like all others from GREEN on.
+    // From GREEN on they are ordinary tests.
     let branch = story.branch();
     assert_eq!(story.git(&format!("show {branch}:tests/test_more.py")), MORE.trim_end());
     let red = story.git(&format!("log -1 --format=%H --grep=^test: {branch}"));
@@ -186,7 +187,7 @@ fn the_implementer_is_reported_one_example_and_sees_no_other() {
     );
     story.redgreen("why").exits(0).says("2 tests of accepted cycles, now part of the test suite");
     story.redgreen("report").exits(0).says("Withheld Tests: 2 passed").says("3/3 passed");
-    // What is on the branch is judged the same by everybody.
+    // `judge` gives the same verdict on the branch's commits.
     let green = story.git(&format!("log -1 --format=%H --grep=^feat: {branch}"));
     story.redgreen(&format!("judge green --base {green}~1 --head {green}")).exits(0);
     story.redgreen("approve").exits(0);
@@ -241,8 +242,8 @@ fn what_cannot_be_withheld_is_dropped_and_told_and_red_is_accepted() {
     assert!(note(&story, "test:").get("withheldTests").is_none());
 }
 
-/// A test that is wrong in itself has nobody refused: while the code was missing, nobody could see
-/// it.
+/// A faulty withheld test does not lead to a refusal. Nobody could notice the fault while the code
+/// was missing.
 #[test]
 fn a_withheld_file_that_asks_for_something_else_is_dropped_and_the_others_join() {
     let wrong = MORE.replace("to_roman", "from_roman");
@@ -255,8 +256,8 @@ fn a_withheld_file_that_asks_for_something_else_is_dropped_and_the_others_join()
     assert!(files.contains("tests/test_more.py") && !files.contains("test_wrong"), "{files}");
 }
 
-/// The implementer is told one of their names; a file of its own in the same place does not replace
-/// them.
+/// The implementer is told the name of one of them. A file of the implementer at the same path does
+/// not replace the test.
 #[test]
 fn a_withheld_test_is_not_replaced_by_the_implementer() {
     let own = write("tests/test_more.py", "def test_four():\n    pass\n");
@@ -310,7 +311,8 @@ answer = '{"contest": {"test": "tests/test_more.py::test_four", "why": "4 is III
     story.redgreen("resume").exits(3).says("2 tests passed that the implementer did not see");
 }
 
-/// The files stay where the run began; whoever takes it over is told so.
+/// The withheld files stay on the machine that started the run. Taking over the run elsewhere
+/// prints a message about that.
 #[test]
 fn a_run_that_is_taken_over_elsewhere_continues_without_them() {
     let here = story(&[&red()]);
@@ -332,7 +334,8 @@ fn a_run_that_is_taken_over_elsewhere_continues_without_them() {
     );
 }
 
-/// Killed before or after any effect from RED to the commit of GREEN, the run comes to the same.
+/// A run that is killed before or after any effect, from RED to the commit of GREEN, gives the same
+/// result.
 #[test]
 fn killed_between_any_two_steps_nothing_is_lost_or_done_twice() {
     let turns = [red(), green(TABLE), green(CODE)];
@@ -356,7 +359,7 @@ fn killed_between_any_two_steps_nothing_is_lost_or_done_twice() {
     }
 }
 
-/// Where a person writes the code, their files stay, and the tests come beside them.
+/// If a person writes the code, their files stay, and the withheld tests are added to them.
 #[test]
 fn the_tests_join_the_files_of_a_person() {
     let story = story(&[&red()]);
@@ -389,7 +392,7 @@ fn intents(story: &Story) -> Vec<String> {
     lines.filter_map(|line| Some(line["intent"].as_str()?.to_owned())).collect()
 }
 
-/// The worktree, once a person is asked for GREEN in it.
+/// Waits until a person is asked for GREEN. Returns the worktree.
 fn await_worktree(story: &Story) -> PathBuf {
     const WAIT: std::time::Duration = std::time::Duration::from_millis(50);
     const TRIES: usize = 1200;
@@ -397,7 +400,7 @@ fn await_worktree(story: &Story) -> PathBuf {
         std::thread::sleep(WAIT);
         let marked = fs::read_dir(story.root.join(".git/redgreen/runs")).into_iter().flatten();
         if !marked.filter_map(Result::ok).any(|run| run.path().join("worktree/human").exists()) {
-            // Git cannot list a worktree that is being made.
+            // Git cannot list a worktree while it is being created.
             continue;
         }
         let listed = story.git("worktree list --porcelain");

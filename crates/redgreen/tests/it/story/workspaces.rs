@@ -1,6 +1,6 @@
-//! Projects of several packages that import each other through links in `node_modules`, as npm,
-//! pnpm and yarn lay them out: what is tested is the code of the tree that is judged, and an agent
-//! can run its tests where it works.
+//! Projects with several packages that import each other through links in `node_modules`, as npm,
+//! pnpm and yarn create them. redgreen tests the code of the judged tree, and an agent can run the
+//! tests in its worktree.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,8 +12,7 @@ use crate::skip::skipped;
 const TWO: &str = "import { expect, test } from 'vitest'\nimport { two } from '@acme/util'\n\n\
                    test('two', () => { expect(two()).toBe(2) })\n";
 
-/// Has somebody work behind a fence who first looks whether vitest runs here, and keeps what it
-/// says.
+/// A sandboxed agent that first runs vitest and saves its output.
 const AGENT: &str = r#"
 import json, os, pathlib, subprocess, sys
 phase = sys.stdin.read().split("test-driven development: ")[1].split(".")[0]
@@ -35,7 +34,7 @@ elif phase == "GREEN":
 print(said)
 "#;
 
-/// A package that needs another one, and what `npm install` makes of that.
+/// A package that needs another one, laid out as `npm install` does.
 fn workspaces() -> Option<Story> {
     let vitest = node_modules();
     if !is_installed("node") || !vitest.join(".bin/vitest").exists() {
@@ -50,7 +49,7 @@ fn workspaces() -> Option<Story> {
         "package.json",
         r#"{"private": true, "type": "module", "workspaces": ["packages/*"]}"#,
     );
-    // A configuration that has to be compiled is compiled into node_modules.
+    // Vitest compiles a TypeScript configuration into node_modules.
     story.file(
         "vitest.config.ts",
         "import { defineConfig } from 'vitest/config'\nexport default defineConfig({})\n",
@@ -97,8 +96,8 @@ fn the_code_of_another_package_is_that_of_the_tree() {
 #[test]
 fn an_agent_behind_a_fence_runs_its_tests_in_the_worktree() {
     let Some(story) = workspaces() else { return };
-    // The packages are those of scripts/test, which may lie where a fence shows only what PATH
-    // names.
+    // The packages come from scripts/test, which may be in a place that the sandbox hides unless
+    // PATH names it.
     let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
     let path =
         format!("{}:{}", node_modules().join(".bin").display(), String::from_utf8(path).unwrap());

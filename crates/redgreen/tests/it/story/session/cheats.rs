@@ -1,4 +1,5 @@
-//! Attacks of an agent on the session itself: on its records, its folders, its hooks, and git's.
+//! An agent's attacks on the session itself: on its records, its folders, its hooks and git's
+//! hooks.
 
 use std::fs;
 use std::io::Write;
@@ -15,7 +16,7 @@ use super::{CODE, TEST};
 use crate::story::{ProgramOutput, Story};
 
 impl Story {
-    /// The folder of redgreen's state.
+    /// The folder with redgreen's state.
     fn state(&self) -> PathBuf {
         self.place("home").join(".local/state/redgreen")
     }
@@ -26,7 +27,7 @@ impl Story {
         sessions.next().unwrap().unwrap().path().join("session.json")
     }
 
-    /// The files of the checkout as a tree.
+    /// The checkout's files as a git tree.
     fn tree(&self) -> String {
         self.git("add -A");
         let tree = self.git("write-tree");
@@ -34,7 +35,7 @@ impl Story {
         tree
     }
 
-    /// The answer to Claude Code about a message, asked in another folder.
+    /// The answer to a message from Claude Code, with the hook started in another folder.
     fn asked_in(&self, folder: &Path, message: &Value) -> String {
         let mut child = self
             .prepare("hook claude")
@@ -105,7 +106,7 @@ fn a_forged_record_is_never_proven() {
     fs::write(&record, kept).unwrap();
     story.file("test_calc.py", TEST);
     story.redgreen("session check").exits(0).says("GREEN accepted");
-    // Without the ref nothing says what was accepted.
+    // Without the ref, nothing records the accepted state.
     story.git("update-ref -d refs/worktree/redgreen/session");
     story.redgreen("session status").exits(4).says("does not match");
     story.redgreen("session end").exits(0).says("its work is unproven");
@@ -146,7 +147,7 @@ fn redgreens_own_folders_are_closed_to_edits() {
             "{path:?} {said}"
         );
     }
-    // Git's folder of a worktree is somewhere else.
+    // The git folder of a linked worktree is somewhere else.
     let other = story.place("other").display().to_string();
     story.git(&format!("worktree add -q -b other {other}"));
     let mut start = story.prepare("session start x");
@@ -158,7 +159,7 @@ fn redgreens_own_folders_are_closed_to_edits() {
     assert!(said.contains("\"deny\"") && said.contains("belongs to git"), "{said}");
 }
 
-/// Where an agent stands does not decide whether there is a referee.
+/// The agent's working directory must not decide whether the session applies.
 #[test]
 fn a_session_is_found_from_wherever_the_agent_stands() {
     let story = Story::new();
@@ -177,7 +178,7 @@ fn a_session_is_found_from_wherever_the_agent_stands() {
         let said = story.asked_in(folder, &message("PreToolUse", folder, edit));
         assert!(said.contains("test_adds changed"), "{folder:?} {path:?} {said}");
     }
-    // The hook's own folder counts when the message names another one.
+    // The hook's own folder counts even if the message names another one.
     let said = story.asked_in(
         &story.root,
         &message("PreToolUse", &outside, json!({ "command": "redgreen session end" })),
@@ -186,7 +187,7 @@ fn a_session_is_found_from_wherever_the_agent_stands() {
     fs::remove_dir_all(nested.join(".git")).unwrap();
     let said = story.asked_in(&story.root, &message("Stop", &outside, Value::Null));
     assert!(said.contains("not done yet"), "{said}");
-    // So do the folders that hosts name in the environment.
+    // The folders in the hosts' environment variables count too.
     let story = story.env("CLAUDE_PROJECT_DIR", "");
     let root = story.root.display().to_string();
     for name in ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR"] {
@@ -203,13 +204,13 @@ fn a_session_is_found_from_wherever_the_agent_stands() {
         let said = ProgramOutput::of(name, &child.wait_with_output().unwrap()).exits(0).stdout;
         assert!(said.contains("not done yet"), "{name}: {said}");
     }
-    // Nobody is refereed in a folder without a session.
+    // In a folder without a session, every action is allowed.
     let free = json!({ "file_path": outside.join("x.py"), "content": "" });
     assert_eq!(story.asked_in(&outside, &message("PreToolUse", &outside, free)), "");
     assert_eq!(story.asked_in(&outside, &message("Stop", &outside, Value::Null)), "");
 }
 
-/// An agent types the command where it stands.
+/// An agent runs the command in its current folder.
 #[test]
 fn the_command_that_restores_files_works_in_every_folder() {
     let story = Story::new();
@@ -238,7 +239,8 @@ fn the_command_that_restores_files_works_in_every_folder() {
     story.redgreen("session status").exits(0).says("owed");
 }
 
-/// `git commit -a` and `git commit -- file` commit another index than the one in git's folder.
+/// `git commit -a` and `git commit -- file` commit a different index from the one in the git
+/// folder.
 #[test]
 fn every_form_of_a_commit_is_checked() {
     let story = Story::new();
@@ -264,7 +266,7 @@ fn every_form_of_a_commit_is_checked() {
         let (made, words) = commit(arguments, None);
         assert!(!made && words.contains("test_adds changed"), "{arguments:?} {words}");
     }
-    // An index somewhere else is not looked at, so it is not committed.
+    // The hook does not read an index outside the git folder, so it rejects that commit.
     let elsewhere = story.place("index").display().to_string();
     fs::copy(story.root.join(".git/index"), &elsewhere).unwrap();
     let mut add = story.command("git");
@@ -279,7 +281,7 @@ fn every_form_of_a_commit_is_checked() {
     }
 }
 
-/// Hooks that are switched off referee nobody.
+/// An agent must not switch off the hooks.
 #[test]
 fn hooks_stay_on_in_a_session() {
     let story = Story::new();
@@ -312,7 +314,7 @@ fn hooks_stay_on_in_a_session() {
     }
 }
 
-/// Whatever a message says, the hook answers it.
+/// The hook answers every message, damaged or not.
 #[test]
 fn damaged_messages_are_answered_in_a_session() {
     const MESSAGES: usize = 300;
@@ -350,9 +352,9 @@ fn damaged_messages_are_answered_in_a_session() {
             }
         }
         let Ok(event) = read(&bytes, None) else { continue };
-        // A stop runs the tests.
+        // A Stop event would run the tests, so skip it.
         if event.moment != HookEvent::Stop {
-            // An error is an answer as well: it denies the edit.
+            // An error is an answer too: it denies the edit.
             answer(&event, &story.root, &environment, &Stop::default()).ok();
             answered += 1;
         }

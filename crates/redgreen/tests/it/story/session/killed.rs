@@ -1,5 +1,5 @@
 //! A session command that is killed before or after any effect: files, index, branches and stash
-//! stay unchanged, and the same command, repeated, completes.
+//! stay unchanged, and repeating the command completes it.
 
 use std::path::PathBuf;
 
@@ -8,18 +8,17 @@ use super::super::crash::kill_at;
 use super::{CODE, TEST};
 
 const SIGKILL: i32 = 9;
-/// More effects than any command of a session has.
+/// More effects than any session command has.
 const EFFECTS_MAX: usize = 12;
 
-/// A session's checkout with something of everything that is the user's, as it was when it was
-/// saved.
+/// A session in a checkout with every kind of user data, and a saved copy of it.
 struct SavedSession {
     story: Story,
     copy: PathBuf,
 }
 
 impl SavedSession {
-    /// A checkout after `lines` were typed; a line `PATH=TEXT` writes a file.
+    /// A checkout after running these commands. A line `PATH=TEXT` writes a file.
     fn after(lines: &[&str]) -> Self {
         let story = Story::new();
         story.file("kept.txt", "kept\n").commit("another");
@@ -56,7 +55,7 @@ impl SavedSession {
         );
     }
 
-    /// Everything of the user's: also branches that no session knows.
+    /// All of the user's data, including branches that do not belong to a session.
     fn belongings(&self) -> Vec<(String, Vec<u8>)> {
         let refs = self.story.git("for-each-ref refs/heads refs/tags refs/stash refs/remotes");
         let stash = self.story.git("reflog show refs/stash");
@@ -65,8 +64,9 @@ impl SavedSession {
         self.story.belongings().into_iter().chain(more).collect()
     }
 
-    /// Kills a command before each of its effects and after the last, and has each point looked at.
-    /// Before that the user's belongings are compared, unless the command is to change them.
+    /// Kills a command before its first effect and after each one, and calls `look` at each point.
+    /// Before and after `look` it asserts that the user's data is unchanged, unless the command
+    /// commits.
     fn walk(&self, line: &str, is_commit: bool, look: impl Fn(&Self, usize)) {
         let mut points = 0;
         for effect in 1..=EFFECTS_MAX {
@@ -100,7 +100,7 @@ impl SavedSession {
         panic!("{line} has more than {EFFECTS_MAX} effects");
     }
 
-    /// Ends the session, and nothing of it is left.
+    /// Ends the session and asserts that nothing of it is left.
     fn end(&self) {
         let said = self.story.redgreen("session end --unproven");
         assert!(said.code == Some(0) || said.stderr.contains("no session is open"), "{said:?}");
@@ -147,7 +147,8 @@ fn killed_at_any_effect_a_commit_is_made_once_with_its_handoff() {
         story.redgreen("session check --commit").exits(0);
         assert_eq!(story.log(&format!("{before}..main")), ["test: one"], "{effect}");
         assert!(story.git("notes --ref=tdd-handoffs show main").contains("\"RED\""), "{effect}");
-        // A commit takes what was judged: all files that differ from the accepted tree before.
+        // The commit contains only the judged change: the files that differ from the previously
+        // accepted tree.
         assert_eq!(story.git("show --format= --name-only main"), "test_calc.py", "{effect}");
         assert_eq!(story.git("diff --cached --name-only"), "staged.txt", "{effect}");
         saved.end();
@@ -167,7 +168,7 @@ fn killed_at_any_effect_an_undo_and_an_end_are_typed_again() {
         saved.story.redgreen("session status").exits(0).says("write one failing test");
         saved.end();
     });
-    // The accepted tree is nowhere else by then: it is kept.
+    // At this point nothing else holds the accepted tree, so `session end` must keep it.
     let saved = SavedSession::after(&[
         "session start one",
         &test,

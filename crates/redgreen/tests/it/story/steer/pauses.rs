@@ -17,7 +17,7 @@ use crate::story::terminal::on_a_terminal;
 const ALL: &str =
     "run --script @kata.toml --pause-after plan,red --pause-after green,refactor \"an adder\"";
 const SIGKILL: i32 = 9;
-/// One point in this many, unless all are wanted.
+/// Tests one kill point out of this many, unless `is_all()`.
 const STRIDE: usize = 5;
 
 fn story() -> Story {
@@ -26,7 +26,7 @@ fn story() -> Story {
     story
 }
 
-/// Where a run paused, in order.
+/// The phases after which a run paused, in order.
 fn pauses(story: &Story) -> Vec<String> {
     let left = events(&run_folder(story), "left");
     let after = |event: &Value| event["outcome"]["after"].as_str().map(str::to_owned);
@@ -37,7 +37,7 @@ fn outcome(story: &Story) -> Value {
     story.redgreen("status --json").exits(0).json()["runs"][0]["outcome"].clone()
 }
 
-/// Where the agents work.
+/// The worktree of the agents.
 fn worktree(story: &Story) -> PathBuf {
     let prepared = events(&run_folder(story), "prepared");
     PathBuf::from(prepared.last().unwrap()["worktree"].as_str().unwrap())
@@ -184,7 +184,7 @@ fn a_test_that_the_user_changes_by_hand_is_judged_again() {
     let place = worktree(&story);
     let test = "import unittest\nfrom calc import add\n\n\nclass Tests(unittest.TestCase):\n    \
                 def test_adds(self):\n        assert add(10, 20) == 30\n";
-    // One that passes at once is no RED: it stays where it is.
+    // A test that passes at once is not a RED. The user's change stays in place.
     fs::write(
         place.join("test_add.py"),
         "import unittest\n\n\nclass Tests(unittest.TestCase):\n    \
@@ -278,7 +278,7 @@ fn a_plan_changed_in_its_pause_is_planned_anew_also_after_a_kill() {
     story.redgreen("run --script @kata.toml --pause-after plan \"an adder\"").exits(3);
     let story = editing(story, "- [ ] adds numbers\n");
     story.redgreen("plan").exits(0).says("when the run resumes");
-    // Journalled, and killed before its file is removed: it counts once.
+    // Killed after the edit was journalled and before its file was removed: it counts once.
     assert_eq!(kill_at(&story, "resume --pause-after none", "before:2").signal, Some(SIGKILL));
     story.redgreen("status").exits(0).says("edited by you");
     story.redgreen("resume --pause-after none").exits(3).says("waiting for a human");
@@ -328,7 +328,7 @@ fn a_paused_run_can_be_aborted_and_nothing_is_lost() {
     );
 }
 
-/// Journals of such runs fit the published schema.
+/// The journals of such runs match the published schema.
 #[test]
 fn every_line_of_a_steered_run_fits_the_schema() {
     let story = story();

@@ -45,13 +45,13 @@ fn a_run_is_followed_from_another_process_until_it_stops() {
         json.stdout
     );
     assert_eq!(json.json()["runs"][0]["outcome"]["outcome"], "waiting");
-    // A run that has stopped: its outcome at once.
+    // For a stopped run, `watch` prints the outcome at once.
     story.redgreen("watch").exits(3).says("waiting for a human");
     story.redgreen("approve").exits(0);
     story.redgreen("watch").exits(0).says("merged");
 }
 
-/// A model that says something in GREEN and then waits, so that its turn goes on.
+/// A model that prints a message in GREEN and then waits, so that its turn continues.
 pub(crate) struct Talking {
     server: Server,
     pub(crate) story: Story,
@@ -93,7 +93,7 @@ impl Talking {
     }
 }
 
-/// Reads what a program prints until it says this; what it said so far.
+/// Reads a program's output until it contains these words. Returns the output so far.
 fn heard_from(stream: &mut impl BufRead, words: &str) -> String {
     let mut text = String::new();
     while !text.contains(words) {
@@ -113,7 +113,7 @@ fn the_words_of_a_turn_are_shown_while_it_continues() {
     let mut json = BufReader::new(watches[1].stdout.take().unwrap());
     let mut text = heard_from(&mut plain, "Write calc.py");
     let lines = heard_from(&mut json, "\"live\":\"tool\",\"name\":\"Write\"");
-    // Only now does the turn go on.
+    // The turn continues only now.
     talking.go_on();
     plain.read_to_string(&mut text).unwrap();
     for watch in &mut watches {
@@ -137,7 +137,7 @@ fn words_said_during_a_turn_count_once_after_a_kill() {
     talking.until_it_said_it();
     story.redgreen("say \"be brief\"").exits(0);
     talking.go_on();
-    // The model wanted to end its turn, and was told.
+    // The model wanted to end its turn and got the message instead.
     talking.until_it_said_it();
     run.kill().unwrap();
     run.wait().unwrap();
@@ -180,7 +180,7 @@ fn a_command_tells_the_user_that_a_run_waits() {
     );
     story.file("redgreen.toml", &format!("{settings}\n[notify]\ncommand = {command}\n"));
     story.commit("notify");
-    // What a project's settings name needs the user's agreement.
+    // A command from the project's settings needs the user's agreement.
     let mut untrusted = story.prepare(RUN);
     untrusted.env_remove("REDGREEN_TRUST");
     let said = super::ProgramOutput::of(RUN, &untrusted.output().unwrap()).exits(2);

@@ -1,5 +1,5 @@
-//! What a person sees and does in a real browser. Skipped without Chromium, node or the packages of
-//! `scripts/test`.
+//! What a person sees and does in a real browser. Skipped without Chromium, node or the packages
+//! from `scripts/test`.
 
 use std::fs;
 use std::path::Path;
@@ -19,8 +19,8 @@ use crate::story::{ProgramOutput, Story};
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/story/ui/browser.mjs");
 const GREEN_ACT: &str = r#"{ write = "calc.py", text = "def add(a, b):\n    return a + b\n" }"#;
 
-/// Where the packages of node are; `None`, and said so, where something is missing that the browser
-/// needs.
+/// The folder of the node packages, or `None` with a message if something that the browser needs is
+/// missing.
 fn packages() -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "the lane says where the packages are")]
     let folder = std::env::var("REDGREEN_TEST_NODE_MODULES").unwrap_or_default();
@@ -36,8 +36,7 @@ fn packages() -> Option<String> {
     None
 }
 
-/// Plays a scenario; `meanwhile` is what the test does when the scenario says that it has seen
-/// enough.
+/// Plays a scenario. The test calls `meanwhile` once the scenario has seen enough.
 fn browse(story: &Story, server: &Server, scenario: &str, meanwhile: impl FnOnce()) -> Value {
     let Some(packages) = packages() else { return Value::Null };
     let pictures = story.place("pictures");
@@ -62,8 +61,8 @@ fn id(story: &Story) -> String {
     run_folder(story).file_name().unwrap().to_str().unwrap().to_owned()
 }
 
-/// The issue's own story: followed to its end, a comment reaches the agent and is addressed, the
-/// run is merged.
+/// The story from the issue: a person follows the run to its end, the agent receives and addresses
+/// a comment, and the run is merged.
 #[test]
 fn a_run_is_followed_commented_on_and_merged() {
     let story = Story::new().quick();
@@ -210,7 +209,7 @@ fn a_page_of_another_person_cannot_drive_it() {
     story.redgreen("status").exits(0).says("waiting for you");
 }
 
-/// For people who want to look at them.
+/// Keeps the screenshots for people who want to look at them.
 fn keep_pictures(story: &Story) {
     #[expect(clippy::disallowed_methods, reason = "a person says where")]
     let Some(place) = std::env::var_os("REDGREEN_TEST_PICTURES") else { return };

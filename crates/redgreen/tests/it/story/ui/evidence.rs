@@ -13,7 +13,7 @@ const PLAN: &str = r#"
 do = [{ write = "test-list.md", text = "- [ ] small numbers\n" }]
 next = { description = "small numbers", test-file = "tests/test_roman.py", impl-file = "roman.py" }
 "#;
-/// Its limit is not tested, so some mutants survive.
+/// No test covers its limit, so some mutants survive.
 const CODE: &str = "def to_roman(number):\n    if number > 999:\n        raise ValueError('large')\n    \
                     return 'I' * number\n";
 
@@ -31,7 +31,7 @@ fn the_evidence_is_beside_the_code() {
     let id = run_folder(&story).file_name().unwrap().to_str().unwrap().to_owned();
     let page = server.get(&format!("/runs/{id}?view=whole"));
     status(&page, 200);
-    // The evidence of the file's only hunk.
+    // The evidence for the only hunk of the file.
     let file = page.split("data-path=\"roman.py\"").nth(1).unwrap();
     let file = file.split("data-path=").next().unwrap();
     let evidence = file.split("class=\"evidence-of\"").nth(1).unwrap();
@@ -40,7 +40,7 @@ fn the_evidence_is_beside_the_code() {
         "tests/test_roman.py does not load",
         "No module named &#39;roman&#39;",
         "2 pass now",
-        // How many are tried depends on the time they take.
+        // The number of mutants depends on how long they take.
         " mutants of the changed lines were killed",
         "not killed: roman.py:2: `&gt;` became `&gt;=`",
         "1 of 1 withheld tests passed",
@@ -51,7 +51,7 @@ fn the_evidence_is_beside_the_code() {
     }
     assert!(page.contains("1</b><span>withheld tests passed, 1 attempt refused by them"), "{page}");
 
-    // The refused attempt: its diff, why, its turn with its cost and its transcript.
+    // The refused attempt: its diff, the reason, and its turn with cost and transcript.
     let refused = server.get(&format!("/runs/{id}?view=step-2"));
     for words in ["green.overfits", "2000 tokens", "data-path=\"roman.py\""] {
         assert!(refused.contains(words), "{words} is not in\n{refused}");

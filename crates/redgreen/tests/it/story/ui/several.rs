@@ -1,4 +1,4 @@
-//! Several attempts at a phase: the page of the verdict lists them and the reason of the choice.
+//! Several attempts at a phase: the page of the verdict lists them and the reason for the choice.
 
 use super::Server;
 use crate::story::Story;

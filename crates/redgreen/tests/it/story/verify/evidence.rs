@@ -8,8 +8,8 @@ use crate::runner::is_installed;
 use crate::skip::skipped;
 use crate::story::Story;
 
-/// A test that asks for nothing, beside a good one: reverting takes the function away, so it fails,
-/// but no mutant of the function disturbs it.
+/// A test without a real assertion next to a good one. Without the change the function is missing,
+/// so the test fails, but no mutant of the function makes it fail.
 #[test]
 fn a_test_that_only_needs_what_is_new_is_refuted_beside_a_good_one() {
     let story = project();
@@ -21,7 +21,7 @@ fn a_test_that_only_needs_what_is_new_is_refuted_beside_a_good_one() {
     let json = refuted(&story, "main..topic", "verify.does_not_discriminate");
     let all = ["test_triples proven-by-mutant", "test_weaker does-not-discriminate"];
     assert_eq!(classes(&json), all, "{json:#}");
-    // A file that does not load without the function.
+    // The test file does not load without the function.
     let test = "from old import triple\n\n\ndef test_triples():\n    assert triple(4) == 12\n\n\n\
                 def test_weaker():\n    triple(4)\n    assert True\n";
     story.file("tests/test_old.py", OLD_TEST).file("tests/test_triple.py", test).commit("imports");
@@ -35,7 +35,7 @@ fn a_test_that_only_needs_what_is_new_is_refuted_beside_a_good_one() {
 
 #[test]
 fn a_test_that_only_needs_what_is_new_is_refuted_in_other_languages() {
-    /// The code, its tests, and what the range adds to each.
+    /// The code and its tests: path, old text, and the text that the range adds.
     type Project = [(&'static str, &'static str, &'static str); 2];
     const NODE: Project = [
         (
@@ -117,8 +117,8 @@ fn a_test_that_only_needs_what_is_new_is_refuted_in_other_languages() {
     }
 }
 
-/// Reverting shows what the other test asks for. This one holds without the change as well, and
-/// notices a mutant of it.
+/// Reverting the change proves the other test. This one also passes without the change, and fails
+/// for a mutant of it.
 #[test]
 fn a_test_of_what_is_kept_gets_mutants_in_a_place_of_other_tests() {
     let story = project();
@@ -134,8 +134,8 @@ fn a_test_of_what_is_kept_gets_mutants_in_a_place_of_other_tests() {
     assert!(real.count() > 0, "{json:#}");
 }
 
-/// Reverting alone shows that no test notices the second place, for its language has no mutants. No
-/// machine but the first has the steps of the judge.
+/// Only reverting shows that no test covers the second place, because its language has no mutants.
+/// Only the first machine has the judge's steps.
 #[test]
 fn parts_of_a_proof_are_never_looser_than_the_whole() {
     let story = project();
@@ -157,7 +157,7 @@ fn parts_of_a_proof_are_never_looser_than_the_whole() {
     assert_eq!(merged["reasons"], whole["reasons"], "{merged:#}");
 }
 
-/// The machine is busy in the first run of the mutant, which no test notices.
+/// The machine is busy during the first run of a mutant that no test detects.
 #[test]
 fn a_mutant_that_runs_out_of_time_once_is_not_killed() {
     let story = project();

@@ -7,7 +7,7 @@ use crate::story::Story;
 
 const EMPTY: &str = "from old import double\n\n\ndef test_it():\n    double(2)\n    assert True\n";
 
-/// A note on a commit, as redgreen or somebody else would write it.
+/// Adds a note to a commit, as redgreen or somebody else would write it.
 fn note(story: &Story, commit: &str, text: &str) {
     let file = story.place("note.txt");
     fs::write(&file, text).unwrap();
@@ -26,7 +26,8 @@ fn a_workflow_that_is_edited_in_the_range_changes_nothing() {
     strict.file(".github/workflows/verify.yml", &flow.replace("redgreen verify --pr", "true"));
     strict.commit("looks elsewhere");
     refuted(&strict, "main..topic", "verify.does_not_discriminate");
-    // Beside good work it is told, and held against the range where the policy says so.
+    // Next to good work, the change is only reported. With a strict policy it counts against the
+    // range.
     strict.git("rm -q tests/test_empty.py");
     strict.file("roman.py", super::CODE).file("tests/test_roman.py", TEST).commit("roman numerals");
     let json = proven(&strict, "main..topic");
@@ -52,7 +53,7 @@ fn forged_notes_and_trailers_change_nothing() {
     note(&good, "HEAD", claim);
     let told = refuted(&good, "main..topic", "verify.does_not_discriminate");
     assert_eq!(classes(&told)[1..], classes(&json)[..], "{told:#}");
-    // Notes that nobody can use.
+    // Unreadable notes.
     good.git("reset -q --hard HEAD~1");
     for text in ["{", "[1]", &format!("{{\"phase\": \"RED\", \"x\": \"{}\"}}", "9".repeat(2 << 20))]
     {
@@ -69,7 +70,7 @@ fn forged_notes_and_trailers_change_nothing() {
     assert_eq!(json["outcome"], "proven", "{json:#}");
 }
 
-/// The range as a whole shows no trace of what GREEN did to the test.
+/// The range as a whole does not show that GREEN changed the test.
 #[test]
 fn notes_and_trailers_say_which_commits_to_replay() {
     let lazy = TEST.replace("\"IX\"", "\"IIIIIIIII\"");
@@ -88,7 +89,7 @@ fn notes_and_trailers_say_which_commits_to_replay() {
         }
         let json = refuted(&story, "main..topic", "green.tests_changed");
         assert_eq!(json["evidence"]["commits"].as_array().unwrap().len(), 1, "{json:#}");
-        // Notes that claim a RED where there is none are told, and nothing more.
+        // `verify` reports notes that claim a RED where there is none, and otherwise ignores them.
         story.git("checkout -q -B plain main");
         story.file("tests/test_old.py", &format!("{OLD_TEST}    assert double(3) == 6\n"));
         story.commit("more of it");

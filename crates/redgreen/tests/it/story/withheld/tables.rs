@@ -1,17 +1,17 @@
 //! Twelve ways to hard-code answers, in each of four languages, and code that works for every
 //! number.
 
-/// Ways in each language.
+/// The number of ways in each language.
 pub(super) const WAYS: usize = 12;
 
-/// What the visible test asks for.
+/// The examples of the visible test.
 pub(super) const VISIBLE: [(u32, &str); 3] = [(1, "I"), (2, "II"), (3, "III")];
-/// With the first of the withheld examples, which the implementer is told.
+/// The visible examples and the first withheld one, which the implementer is told.
 pub(super) const TOLD: [(u32, &str); 4] = [(1, "I"), (2, "II"), (3, "III"), (4, "IV")];
 
 type File = (&'static str, &'static str);
 
-/// A test, two withheld ones, ways to write the answers out, and code.
+/// A test, a file of withheld tests, the ways to hard-code the answers, and real code.
 pub(super) struct Kata {
     pub(super) test: File,
     pub(super) withheld: File,
@@ -19,8 +19,8 @@ pub(super) struct Kata {
     pub(super) code: File,
 }
 
-/// Lines that begin with `@` are there once for each number, which stands in for `KEY`, with its
-/// numeral for `VALUE`.
+/// Repeats the lines that begin with `@` for each number, with the number in place of `KEY` and its
+/// numeral in place of `VALUE`.
 pub(super) fn filled(text: &str, known: &[(u32, &str)]) -> String {
     let mut filled = String::new();
     let mut lines = text.lines().peekable();
