@@ -157,18 +157,23 @@ fn parts_of_a_proof_are_never_looser_than_the_whole() {
     assert_eq!(merged["reasons"], whole["reasons"], "{merged:#}");
 }
 
-/// The machine is busy during the first run of a mutant that no test detects.
+/// The machine is busy during the first run of a mutant that no test detects. Without a sandbox, so
+/// that the second run can know of the first.
 #[test]
 fn a_mutant_that_runs_out_of_time_once_is_not_killed() {
     let story = project();
     story.git("checkout -q main");
-    let busy = "import os\nimport tempfile\nimport time\n\nif os.path.exists(\"age.py\"):\n    \
-                with open(\"age.py\") as file:\n        is_mutant = \"n <= 18\" in file.read()\n    \
-                mark = os.path.join(tempfile.gettempdir(), \"busy\")\n    \
-                if is_mutant and not os.path.exists(mark):\n        \
-                open(mark, \"w\").close()\n        time.sleep(600)\n";
-    story.file("redgreen.toml", "backoff = 0.0\n\n[verify]\nmutants = 1\n");
-    story.file("conftest.py", busy).commit("a busy machine");
+    let mark = story.place("busy");
+    let busy = format!(
+        "import os\nimport time\n\nif os.path.exists(\"age.py\"):\n    \
+         with open(\"age.py\") as file:\n        is_mutant = \"n <= 18\" in file.read()\n    \
+         mark = {mark:?}\n    \
+         if is_mutant and not os.path.exists(mark):\n        \
+         open(mark, \"w\").close()\n        time.sleep(600)\n"
+    );
+    let settings = "backoff = 0.0\n\n[test]\nfence = \"none\"\n\n[verify]\nmutants = 1\n";
+    story.file("redgreen.toml", settings);
+    story.file("conftest.py", &busy).commit("a busy machine");
     story.git("checkout -q -B topic main");
     let test = "from age import is_child\n\n\ndef test_ages():\n    assert is_child(3)\n    assert not is_child(40)\n";
     story.file("age.py", "def is_child(n):\n    return n < 18\n");
@@ -182,4 +187,5 @@ fn a_mutant_that_runs_out_of_time_once_is_not_killed() {
         .collect();
     assert_eq!(killed, ["\"age.py:2: `<` became `<=`\": \"by-none\""], "{json:#}");
     assert_eq!(json["code"][0]["standing"], "no-test", "{json:#}");
+    assert!(mark.exists(), "the first run was busy");
 }
