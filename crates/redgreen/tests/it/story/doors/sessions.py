@@ -6,7 +6,12 @@ own = pathlib.Path(os.environ["HOME"], ".fake")
 words = [word for word in sys.argv[1:] if not word.startswith("-p")]
 if "--version" in words:
     sys.exit(print("2.1.0 (Claude Code)"))
-orders = sys.stdin.read()
+if "--input-format" in words:
+    # More messages can follow during the turn, so the input does not end.
+    content = json.loads(sys.stdin.readline())["message"]["content"]
+    orders = content if isinstance(content, str) else "".join(part["text"] for part in content)
+else:
+    orders = sys.stdin.read()
 phase = orders.split("test-driven development: ")[1].split(".")[0]
 with open(own / "calls", "a") as calls:
     print(phase, *words, file=calls)
