@@ -2,6 +2,7 @@
 //! the ideal, and how it does with many jobs. The queue is the real one, in a folder and, if
 //! installed, on a nats-server.
 
+use std::io;
 use std::net::TcpListener;
 use std::path::Path;
 use std::thread;
@@ -67,9 +68,7 @@ pub(super) fn measures(
         return Ok(all);
     }
     let over = stop.part();
-    // Free a moment ago. If it is not any more, nobody answers.
-    let port = TcpListener::bind("127.0.0.1:0").context("find a free port")?;
-    let port = port.local_addr().context("find a free port")?.port();
+    let port = free_port().context("find a free port")?;
     let server = Program::new("nats-server")
         .cwd(folder)
         .args(["-js", "-a", "127.0.0.1", "-p"])
@@ -84,6 +83,11 @@ pub(super) fn measures(
         all.extend(measured?);
         Ok(all)
     })
+}
+
+/// A port that was free a moment ago. The listener ends here, so that the server can take the port.
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
 struct Fleet<'a> {
