@@ -434,12 +434,10 @@ fn withheld(one: Option<PassCount>, other: Option<PassCount>) -> Ordering {
 }
 
 /// Greater is better: fewer failures. The tests of the other attempts differ from attempt to
-/// attempt, so more passed tests only mean that the others wrote more. An attempt without any is
-/// not compared.
+/// attempt, so more passed tests only mean that the others wrote more.
 fn failures(one: Option<PassCount>, other: Option<PassCount>) -> Ordering {
-    let failed =
-        |tested: PassCount| (tested.of > 0).then(|| tested.of.saturating_sub(tested.passed));
-    match one.and_then(failed).zip(other.and_then(failed)) {
+    let failed = |tested: PassCount| tested.of.saturating_sub(tested.passed);
+    match one.map(failed).zip(other.map(failed)) {
         Some((one, other)) => other.cmp(&one),
         None => Ordering::Equal,
     }

@@ -140,7 +140,9 @@ fn unknown_evidence_and_more_tests_do_not_decide() {
     // The code is the same. The second attempt adds a test, and only the first attempt is run with
     // it.
     check(&["accepted 1/1o 0/1m", "accepted 0/0o T 6/6m"], "2 by mutants killed");
-    check(&["accepted 0/1o 9L", "accepted 0/0o T"], "1 by size of the diff");
+    check(&["accepted 1/1o 9L", "accepted 0/0o T"], "1 by size of the diff");
+    // It fails the only test that another attempt wrote.
+    check(&["accepted 0/1o", "accepted 0/0o T 9L"], "2 by the tests of the other attempts");
     check(&["accepted 2/2o T", "accepted 1/1o T 9L"], "2 by size of the diff");
     check(&["accepted 1/2o T", "accepted 3/3o T", "accepted 9L T 0/0o"], "3 by size of the diff");
     check(&["accepted 2/2w", "accepted 9L"], "2 by size of the diff");
