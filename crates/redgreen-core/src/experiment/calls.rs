@@ -384,38 +384,19 @@ impl Recording {
         uncalled
     }
 
-    /// A function that returned its results in order, whatever its arguments. If the last call is
-    /// made first, it returns the first result, and after all calls of the tests it always returns
-    /// the same. A function that hands out numbers would continue.
+    /// A function that returned its results in order, whatever its arguments: if the last call is
+    /// made first, it returns the first result, and so on.
+    ///
+    /// Honest code may do that as well. A function that hands out numbers continues with new ones,
+    /// and a limit that is reached stays reached. So this counts only if the results end after the
+    /// calls of the tests, or if an earlier result comes back.
     pub fn by_position(&self, plain: &Answers) -> Option<Reason> {
-        const ANSWERS_MIN: usize = 3;
         let mut functions: Vec<(&str, &str)> = self.calls.iter().map(Call::function).collect();
         functions.dedup();
         functions.into_iter().find_map(|function| {
             let calls: Vec<&Call> =
                 self.calls.iter().filter(|call| call.function() == function).collect();
-            let recorded: Vec<Option<&Value>> =
-                calls.iter().map(|call| call.outcome.get("gives")).collect();
-            let own =
-                plain.0.iter().filter(|one| calls.iter().any(|call| call.number == one.number));
-            // In order, then in reverse and each twice.
-            let backwards: Vec<&RepeatLine> = own.skip(calls.len()).collect();
-            let given: Vec<Option<&Value>> =
-                backwards.iter().map(|one| one.outcome.get("gives")).collect();
-            let (first, rest) = given.split_at_checked(calls.len())?;
-            let distinct = recorded
-                .iter()
-                .enumerate()
-                .all(|(at, one)| !recorded.iter().skip(at + 1).any(|two| one == two));
-            let asks = backwards.iter().all(|one| !one.shown.ends_with("()"));
-            let ends = rest.len() == calls.len()
-                && rest.windows(2).all(|pair| matches!(pair, [one, two] if one == two));
-            let by_position = calls.len() >= ANSWERS_MIN
-                && asks
-                && distinct
-                && ends
-                && first == recorded.as_slice();
-            let asked = backwards.first().filter(|_| by_position)?;
+            let asked = in_test_order(&calls, plain)?;
             let sentence = format!(
                 "{} {} when it is called first: the code returns the expected results in test \
                  order, whatever its arguments",
@@ -484,6 +465,53 @@ impl Call {
         self.module == path
             || stem.is_some_and(|stem| stem == module || stem.ends_with(&format!("/{module}")))
     }
+}
+
+/// The first repeated call, if the results of one function depend on the order of its calls alone.
+fn in_test_order<'a>(calls: &[&Call], plain: &'a Answers) -> Option<&'a RepeatLine> {
+    const ANSWERS_MIN: usize = 3;
+    let recorded: Vec<Option<&Value>> =
+        calls.iter().map(|call| call.outcome.get("gives")).collect();
+    let own = || plain.0.iter().filter(|one| calls.iter().any(|call| call.number == one.number));
+    // In order, then in reverse and each twice.
+    let backwards: Vec<&RepeatLine> = own().skip(calls.len()).collect();
+    let given: Vec<Option<&Value>> = backwards.iter().map(|one| one.outcome.get("gives")).collect();
+    let (first, rest) = given.split_at_checked(calls.len())?;
+    let is_distinct = |values: &[Option<&Value>]| {
+        values.iter().enumerate().all(|(at, one)| !values.iter().skip(at + 1).any(|two| one == two))
+    };
+    let ends = rest.len() == calls.len()
+        && rest.windows(2).all(|pair| matches!(pair, [one, two] if one == two));
+    let arguments: Vec<&str> = own().take(calls.len()).map(|one| one.shown.as_str()).collect();
+    let with_new_arguments = arguments
+        .iter()
+        .enumerate()
+        .all(|(at, one)| !arguments.iter().take(at).any(|two| one == two));
+    let by_position = calls.len() >= ANSWERS_MIN
+        && first == recorded.as_slice()
+        && backwards.iter().all(|one| !one.shown.ends_with("()"))
+        && match is_distinct(&recorded) {
+            true => ends,
+            false => {
+                with_new_arguments && comes_back(&recorded) && wavers(&own().collect::<Vec<_>>())
+            }
+        };
+    backwards.first().copied().filter(|_| by_position)
+}
+
+/// Whether a value follows a different one that it also came before.
+fn comes_back(values: &[Option<&Value>]) -> bool {
+    values.iter().enumerate().any(|(at, one)| {
+        let mut earlier = values.iter().take(at).rev().skip_while(|two| *two == one).peekable();
+        earlier.peek().is_some() && earlier.any(|two| two == one)
+    })
+}
+
+/// Whether a call returned different results.
+fn wavers(calls: &[&RepeatLine]) -> bool {
+    calls.iter().enumerate().any(|(at, one)| {
+        calls.iter().skip(at + 1).any(|two| one.number == two.number && one.outcome != two.outcome)
+    })
 }
 
 /// Whether the arguments contain a file, or a folder that contains it.

@@ -263,7 +263,9 @@ fn changed<'t>(
     way: PerturbRules,
 ) -> Option<Vec<Edit>> {
     if let Claim::Truth { condition, negated: false } = &assertion.claim {
-        return compared_inside(condition, way);
+        let mut edits = compared_inside(condition, way);
+        edits.extend(condition.single().into_iter().flat_map(bounds));
+        return (!edits.is_empty()).then_some(edits);
     }
     if !assertion.is_exact() {
         return None;
@@ -296,7 +298,7 @@ pub(super) fn is_membership(assertion: &Assertion<'_>) -> bool {
 }
 
 /// `got == "IV" or got`: the literals in a compound condition that are compared.
-fn compared_inside(condition: &Part<'_>, way: PerturbRules) -> Option<Vec<Edit>> {
+fn compared_inside(condition: &Part<'_>, way: PerturbRules) -> Vec<Edit> {
     let mut edits = Vec::new();
     for node in condition.subtree() {
         let Some((left, true, right)) = comparison(&Part::of(node)) else { continue };
@@ -307,7 +309,35 @@ fn compared_inside(condition: &Part<'_>, way: PerturbRules) -> Option<Vec<Edit>>
         };
         edits.extend(other_value(&value, way));
     }
-    (!edits.is_empty()).then_some(edits)
+    edits
+}
+
+/// `f(4) > 3`: no number is above or below NaN. To negate the comparison is not enough, because an
+/// object may say that it is above and below everything.
+fn bounds(condition: Node<'_>) -> Vec<Edit> {
+    const ORDERED: [&str; 4] = ["<", "<=", ">", ">="];
+    const BOTH: [&str; 2] = ["and", "&&"];
+    let nan = match condition.tree().language {
+        Language::Python => "float(\"nan\")",
+        Language::JavaScript | Language::TypeScript | Language::Tsx => "NaN",
+        Language::Rust | Language::Go | Language::Java | Language::Other => return Vec::new(),
+    };
+    let between = |operators: &[&str]| {
+        condition.children().any(|child| !child.is_named() && operators.contains(&child.kind()))
+    };
+    if condition.kind() == "parenthesized_expression" || between(&BOTH) {
+        return condition.named_children().flat_map(bounds).collect();
+    }
+    let is_number = |node: &Node<'_>| node.text().replace('_', "").parse::<f64>().is_ok();
+    let (numbers, others): (Vec<Node<'_>>, Vec<Node<'_>>) =
+        condition.named_children().partition(is_number);
+    let bound = numbers.last().filter(|_| between(&ORDERED) && !others.is_empty());
+    let edit = |node: &Node<'_>| Edit {
+        span: node.span(),
+        replacement: nan.to_owned(),
+        how: Perturbation::Literal,
+    };
+    bound.map(edit).into_iter().collect()
 }
 
 /// `"total: 7" in text`: with another text it must not hold. A single letter may appear elsewhere.

@@ -302,8 +302,11 @@ fn arguments(language: Language, tests: &[String], function: &Signature) -> Vec<
         let rows =
             syntax::written_rows(language, test).into_iter().filter(|row| row.len() == count + 1);
         for row in calls.chain(rows) {
-            let values: Option<Vec<Value>> =
-                row.iter().take(count).map(|text| serde_json::from_str(text).ok()).collect();
+            let values: Option<Vec<Value>> = row
+                .iter()
+                .take(count)
+                .map(|text| rust_data::read_literal(language, text))
+                .collect();
             let Some(values) = values else { continue };
             add(values.clone());
             for (at, value) in values.iter().enumerate() {
@@ -355,7 +358,17 @@ fn near_value(value: &Value) -> Vec<Value> {
             (None, Some(decimal)) => vec![json!(0.0), json!(-decimal), json!(decimal * 2.0)],
             (None, None) => Vec::new(),
         },
-        Value::Null | Value::Array(_) | Value::Object(_) => Vec::new(),
+        Value::Array(items) => {
+            let backwards: Vec<Value> = items.iter().rev().cloned().collect();
+            let mut others = vec![json!([]), Value::Array(backwards)];
+            others.push(Value::Array([items.as_slice(), items.as_slice()].concat()));
+            if let Some((first, rest)) = items.split_first() {
+                let changed = near_value(first).into_iter();
+                others.extend(changed.map(|one| [&[one], rest].concat().into()));
+            }
+            others
+        }
+        Value::Null | Value::Object(_) => Vec::new(),
     }
 }
 

@@ -18,7 +18,8 @@ const TEXT_CHARS_MAX: usize = 120;
 
 /// Whether both are the same outcome.
 pub(super) fn alike(one: &Value, other: &Value, by: Equality) -> bool {
-    let ends = ["exits", "ends", "atLoad"].iter().all(|key| one.get(key) == other.get(key));
+    let ends =
+        ["exits", "ends", "atLoad", "promised"].iter().all(|key| one.get(key) == other.get(key));
     let values = match (one.get("gives"), other.get("gives")) {
         (Some(one), Some(other)) => same(one, other, by),
         (None, None) => true,
@@ -133,10 +134,12 @@ pub(super) fn shown(outcome: &Value) -> String {
         let printed =
             outcome.get("output").and_then(Value::as_str).filter(|output| !output.is_empty());
         let printed = printed.map(|output| format!(" and prints {:?}", cut(output)));
-        return format!("gives {}{}", value_shown(value), printed.unwrap_or_default());
+        let promise = if outcome.get("promised").is_some() { "a promise of " } else { "" };
+        return format!("gives {promise}{}{}", value_shown(value), printed.unwrap_or_default());
     }
     if let Some(name) = first(outcome).and_then(Value::as_str) {
-        return format!("raises {name}");
+        let later = if outcome.get("promised").is_some() { " in a promise" } else { "" };
+        return format!("raises {name}{later}");
     }
     match outcome.get("exits") {
         Some(code) => format!("exits with {}", value_shown(code)),

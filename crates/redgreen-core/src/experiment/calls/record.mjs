@@ -120,6 +120,7 @@ function redgreenRecorder(path, values, language) {
     try {
       const after = values.map((one) => describe(one));
       const known = "gives" in outcome ? { gives: describe(outcome.gives) } : ended(outcome.raises);
+      if (outcome.promised) known.promised = true;
       if ("gives" in outcome) remember(outcome.gives, line.number);
       if (!write({ ...line, outcome: { ...known, after, output: printed } })) state.objects.delete(outcome.gives);
     } catch {
@@ -147,8 +148,8 @@ function redgreenRecorder(path, values, language) {
     if (tag(value) === "Promise") {
       printed();
       value.then(
-        (gives) => end(line, values, { gives }, null),
-        (raises) => end(line, values, { raises }, null),
+        (gives) => end(line, values, { gives, promised: true }, null),
+        (raises) => end(line, values, { raises, promised: true }, null),
       );
     } else {
       end(line, values, { gives: value }, printed());

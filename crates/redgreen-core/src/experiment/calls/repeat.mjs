@@ -1,7 +1,7 @@
 // Makes recorded calls again and tells, as data, what came of each.
 
 function redgreenRepeat(values, load) {
-  const { builtin, cut, describe, ended, output, shown } = values;
+  const { builtin, cut, describe, ended, output, shown, tag } = values;
   const REPLAYED_MAX = 60;
   const NOTHING_MORE = Symbol("nothing more");
 
@@ -94,7 +94,14 @@ function redgreenRepeat(values, load) {
     return {
       call,
       given,
-      gives: async (value) => done({ gives: describe(await settled(value), true) }),
+      gives: async (value) => {
+        const promised = tag(value) === "Promise" ? { promised: true } : {};
+        try {
+          done({ gives: describe(await settled(value), true), ...promised });
+        } catch (error) {
+          done({ ...ended(error), ...promised });
+        }
+      },
       raises: (error) => done(ended(error)),
     };
   }

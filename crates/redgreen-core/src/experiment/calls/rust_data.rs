@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value, json};
 
-use crate::syntax::Signature;
+use crate::syntax::{Language, Signature};
 
 /// The maximum nesting of values.
 const DEPTH_MAX: usize = 64;
@@ -73,8 +73,11 @@ fn literal(kind: &str, value: &Value, depth: usize) -> Option<String> {
     if let Some(kind) = bracketed(kind, "Vec<", ">") {
         return list(kind).map(|all| format!("std::vec![{all}]"));
     }
-    if let Some((kind, _)) = bracketed(kind, "[", "]").and_then(|inside| inside.rsplit_once(';')) {
-        return list(kind).map(|all| format!("[{all}]"));
+    if let Some((kind, count)) =
+        bracketed(kind, "[", "]").and_then(|inside| inside.rsplit_once(';'))
+    {
+        let fits = value.as_array().map(Vec::len) == count.trim().parse().ok();
+        return list(kind).filter(|_| fits).map(|all| format!("[{all}]"));
     }
     if let Some(kinds) = bracketed(kind, "(", ")") {
         let (kinds, values) = (apart(kinds), value.as_array()?);
@@ -174,6 +177,34 @@ fn words(kind: &str) -> Vec<String> {
     last.filter(|word| !word.is_empty() && !matches!(*word, "dyn" | "mut"))
         .map(str::to_owned)
         .collect()
+}
+
+/// Reads a literal of a test: `&[1, 2]`, `vec!["a"]`, `[]int{1, 2}`, `map[string]int{"a": 1}`.
+pub(super) fn read_literal(language: Language, text: &str) -> Option<Value> {
+    let plain = || serde_json::from_str(text).ok();
+    let list = || match language {
+        Language::Rust => {
+            let text = text.trim_start_matches('&').trim_start();
+            data(text.strip_prefix("vec!").unwrap_or(text)).filter(Value::is_array)
+        }
+        Language::Go => {
+            let (kind, _) = text.split_once('{')?;
+            let read = data(text.get(kind.len()..)?)?;
+            match kind {
+                _ if kind.starts_with("[]") && read == json!({}) => Some(json!([])),
+                _ if kind.starts_with("[]") => Some(read).filter(Value::is_array),
+                _ if kind.starts_with("map[") => Some(read).filter(Value::is_object),
+                _ => None,
+            }
+        }
+        Language::Python
+        | Language::JavaScript
+        | Language::TypeScript
+        | Language::Tsx
+        | Language::Java
+        | Language::Other => None,
+    };
+    plain().or_else(list)
 }
 
 /// Reads `{:?}` output of plain data: `Some(x)` is x, `None` is null, a tuple is a list, a struct
@@ -320,6 +351,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn literals_of_tests_are_read_as_data() {
+        let (rust, go) = (Language::Rust, Language::Go);
+        for (language, text, expected) in [
+            (rust, "7", Some(json!(7))),
+            (rust, "&[1, 2]", Some(json!([1, 2]))),
+            (rust, "vec![\"a\", \"b\"]", Some(json!(["a", "b"]))),
+            (rust, "[(1, 2)]", Some(json!([[1, 2]]))),
+            (rust, "Point { x: 1 }", None),
+            (go, "[]int{1, 2}", Some(json!([1, 2]))),
+            (go, "[]string{}", Some(json!([]))),
+            (go, "[][]int{{1}, {2}}", Some(json!([[1], [2]]))),
+            (go, "map[string]int{\"a\": 1}", Some(json!({ "a": 1 }))),
+            (go, "Point{1, 2}", None),
+        ] {
+            assert_eq!(read_literal(language, text), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn what_is_shown_is_read_as_data() {
         for (shown, expected) in [
             ("\"a \\\"b\\\"\\n\\u{1f}'\"", json!("a \"b\"\n\u{1f}'")),
@@ -367,6 +417,7 @@ mod tests {
             ),
             ("&std::vec::Vec<bool>", json!([true]), Some("&std::vec![true]")),
             ("(u8, [i8; 2])", json!([1, [2, 3]]), Some("(1u8, [2i8, 3i8],)")),
+            ("[i8; 2]", json!([1]), None),
             (
                 "HashMap<String, u8>",
                 json!({ "a": 1 }),

@@ -156,6 +156,17 @@ fn a_refactoring_keeps_what_users_of_the_code_see() {
         &["to_roman(4) gave a frozen Point before and gives a Point now"],
     );
     check_refactor(&able(""), &able(r#", "frozen": true"#), &[]);
+    let promised = |outcome: &str| outcome.replacen('{', r#"{"promised": true, "#, 1);
+    check_refactor(
+        FOUR,
+        &promised(FOUR),
+        &[r#"to_roman(4) gave "IV" before and gives a promise of "IV" now"#],
+    );
+    check_refactor(
+        RAISES,
+        &promised(RAISES),
+        &["to_roman(4) raised ValueError before and raises ValueError in a promise now"],
+    );
     // A `TypeError` means that the function was never made for these arguments.
     check_refactor(&RAISES.replace("ValueError", "TypeError"), FOUR, &[]);
 }
@@ -195,4 +206,10 @@ fn answers_that_follow_their_position_are_asked_about() {
     // The calls have no arguments, or all answers are the same.
     check_position("1 2 3", "1 2 3 0 0 0", false, false);
     check_position("a a a", "a a a a a a", true, false);
+    // An earlier result comes back although the arguments are new.
+    check_position("even odd even", "even odd even even odd even", true, true);
+    check_position("even odd even", "even even odd odd even even", true, false);
+    // A limit stays reached.
+    check_position("yes yes no", "yes yes no no no no", true, false);
+    check_position("even odd even", "even odd even even odd even", false, false);
 }

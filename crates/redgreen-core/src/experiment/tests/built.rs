@@ -71,6 +71,25 @@ fn calls_of_go_stand_in_the_package_that_they_call() {
 }
 
 #[test]
+fn lists_of_tests_are_arguments_as_well() {
+    let code = |body: &str| format!("package kit\n\nfunc Sum(all []int) int {{ return {body} }}\n");
+    let (old, new) = (code("0"), code("1"));
+    let test = (
+        "kit_test.go",
+        "package kit\n\nfunc TestSum(t *testing.T) {\n\tif Sum([]int{1, 2}) != 3 {\n\t}\n}\n",
+    );
+    let manifest = ("go.mod", "module example.com/kit\n");
+    let (before, now) = ([manifest, test, ("kit.go", &old)], [manifest, test, ("kit.go", &new)]);
+    let scene = Scene { before: &before, now: &now, ..Scene::default() };
+    let asks = scene.ask(JudgedPhase::Refactor, built::near);
+    let all: Vec<String> =
+        asks.iter().map(|ask| serde_json::to_string(&ask.args).unwrap()).collect();
+    for args in ["[[1,2]]", "[[]]", "[[2,1]]", "[[1,2,1,2]]", "[[0,2]]"] {
+        assert!(all.contains(&args.to_owned()), "{args} is not in {all:?}");
+    }
+}
+
+#[test]
 fn a_call_counts_where_it_answers_the_same_each_time() {
     let asks = [built::Ask {
         index: 0,

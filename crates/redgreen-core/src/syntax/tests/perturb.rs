@@ -52,7 +52,15 @@ fn python_expectations() {
     python("assert f(4) == {'a': 1}", "assert f(4) == {'a': 2}");
     python("assert f(4) == pytest.approx(0.5)", "assert f(4) == pytest.approx(1.5)");
     python("assert f(4)", "assert not (f(4))");
-    python("assert f(4) > 3", "assert not (f(4) > 3)");
+    python("assert f(4) > 3", "assert f(4) > float(\"nan\")");
+    python("assert 1 < f(4) <= 2.5", "assert 1 < f(4) <= float(\"nan\")");
+    python(
+        "assert f(4) > -3 and (f(5) < 2)",
+        "assert f(4) > float(\"nan\") and (f(5) < float(\"nan\"))",
+    );
+    python("assert f(4) > 3 or g()", "assert not (f(4) > 3 or g())");
+    python("assert f(4) > g(5)", "assert not (f(4) > g(5))");
+    python("assert f(4, 3 < 5)", "assert not (f(4, 3 < 5))");
     python("assert f(4) == g(5)", "assert f(4) != g(5)");
     python("assert f(4) != 5", "assert f(4) == 5");
     python("self.assertEqual(f(4), 'IV')", "self.assertEqual(f(4), 'IW')");

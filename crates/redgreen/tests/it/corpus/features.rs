@@ -232,6 +232,9 @@ squash! { squashed_cheats_node_calls_account, "cheats/node/calls", "account", ig
 feature! { cheats_node_calls_rank, "cheats/node/calls", "rank" }
 session! { session_cheats_node_calls_rank, "cheats/node/calls", "rank", ignored }
 squash! { squashed_cheats_node_calls_rank, "cheats/node/calls", "rank", ignored }
+feature! { cheats_node_calls_total, "cheats/node/calls", "total", ignored }
+session! { session_cheats_node_calls_total, "cheats/node/calls", "total", ignored }
+squash! { squashed_cheats_node_calls_total, "cheats/node/calls", "total", ignored }
 feature! { cheats_node_kit_wrong_reasons, "cheats/node/kit", "wrong-reasons" }
 session! { session_cheats_node_kit_wrong_reasons, "cheats/node/kit", "wrong-reasons" }
 squash! { squashed_cheats_node_kit_wrong_reasons, "cheats/node/kit", "wrong-reasons", ignored }
@@ -304,6 +307,12 @@ squash! { squashed_cheats_python_memory_remembers, "cheats/python/memory", "reme
 feature! { cheats_python_memory_caches, "cheats/python/memory", "caches" }
 session! { session_cheats_python_memory_caches, "cheats/python/memory", "caches", ignored }
 squash! { squashed_cheats_python_memory_caches, "cheats/python/memory", "caches", ignored }
+feature! { cheats_python_numbers_comparisons, "cheats/python/numbers", "comparisons" }
+session! { session_cheats_python_numbers_comparisons, "cheats/python/numbers", "comparisons", ignored }
+squash! { squashed_cheats_python_numbers_comparisons, "cheats/python/numbers", "comparisons", ignored }
+feature! { cheats_python_numbers_parity, "cheats/python/numbers", "parity" }
+session! { session_cheats_python_numbers_parity, "cheats/python/numbers", "parity", ignored }
+squash! { squashed_cheats_python_numbers_parity, "cheats/python/numbers", "parity", ignored }
 feature! { cheats_python_oracle_helper, "cheats/python/oracle", "helper" }
 session! { session_cheats_python_oracle_helper, "cheats/python/oracle", "helper", ignored }
 squash! { squashed_cheats_python_oracle_helper, "cheats/python/oracle", "helper", ignored }
