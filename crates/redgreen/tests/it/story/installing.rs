@@ -86,7 +86,7 @@ fn a_push_is_proven_once() {
     {
         fs::write(path, text).unwrap();
     }
-    story.redgreen("init --with git").exits(2).says("exists already");
+    story.redgreen("init --with git").exits(2).says("already exists");
     assert_eq!(fs::read_to_string(commit.with_extension("before-redgreen")).unwrap(), "x");
 }
 

@@ -324,7 +324,7 @@ fn a_spent_budget_stops_the_run_and_a_larger_one_continues() {
     for (small, words, large) in [
         ("--budget-tokens 500", "900 of 500 tokens are spent", "--budget-tokens 5000"),
         ("--budget-usd 1", "$1.50 of $1.00 are spent", "--budget-usd 9"),
-        ("--deadline 0", " s of 0 s at work are spent", "--deadline 999"),
+        ("--deadline 0", " s of 0 s of work time are spent", "--deadline 999"),
         ("--max-cycles 1", "all 1 cycles are used", "--max-cycles 3"),
     ] {
         let more = if small == "--max-cycles 1" {

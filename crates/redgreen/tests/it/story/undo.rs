@@ -100,7 +100,7 @@ fn fault_16_undo_does_nothing_where_it_is_not_safe() {
     story
         .redgreen("undo")
         .exits(1)
-        .says("your files are in the way of files to restore")
+        .says("your files block files to restore")
         .says("old.py");
     assert_eq!(story.belongings_but_times(), before);
     fs::remove_file(story.root.join("old.py")).unwrap();
