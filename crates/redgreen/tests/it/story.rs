@@ -41,6 +41,7 @@ mod planner;
 mod projects;
 mod push;
 mod python;
+mod quick_start;
 mod recovery;
 mod repair;
 mod run;
