@@ -237,7 +237,7 @@ fn help_of(verb: &str) -> Option<String> {
 #[test]
 fn the_tests_that_the_threat_model_names_are_there() {
     let page = page("security.md");
-    let (_, table) = page.split_once("## What each fence holds").unwrap();
+    let (_, table) = page.split_once("## What each sandbox enforces").unwrap();
     let rows: Vec<&str> =
         table.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| |")).collect();
     assert!(rows.len() > 9, "{rows:?}");

@@ -13,8 +13,8 @@ use crate::story::scripts::turn;
 /// A task that uses every field of a plan.
 fn rich() -> String {
     TASK.replacen(
-        "\"pre_analysis\": [{ \"step\": \"look\", \"action\": \"read the tests there are\" }],",
-        "\"pre_analysis\": [{ \"step\": \"look\", \"action\": \"read the tests there are\", \"commands\": [\"rg fahrenheit\", \"Read(notes.md)\"] }],\n\
+        "\"pre_analysis\": [{ \"step\": \"look\", \"action\": \"read the existing tests\" }],",
+        "\"pre_analysis\": [{ \"step\": \"look\", \"action\": \"read the existing tests\", \"commands\": [\"rg fahrenheit\", \"Read(notes.md)\"] }],\n\
          \"modification_points\": [{ \"file\": \"temperature.py\", \"target\": \"to_fahrenheit\", \"change\": \"create\" }],\n\
          \"logic_flow\": [\"scale\", \"shift\"],\n\
          \"shared_context\": { \"conventions\": \"snake_case\" },\n\
