@@ -26,7 +26,7 @@ pub(crate) fn role(seen: &SeenRequest) -> &'static str {
         ("Write one new test", "red"),
         ("Make the failing tests pass", "green"),
         ("All tests pass.", "refactor"),
-        ("was refused, as told below", "diagnosis"),
+        ("was refused for the reason below", "diagnosis"),
     ];
     roles.into_iter().find(|(words, _)| text.contains(words)).map_or("nobody", |(_, role)| role)
 }

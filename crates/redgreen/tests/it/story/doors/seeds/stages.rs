@@ -183,9 +183,9 @@ fn every_setting_of_the_stage_files_is_honoured_or_said_at_run() {
     .unwrap();
     let asked = note["run"]["brief"]["instructions"].to_string();
     for words in [
-        "edge cases and of errors",
+        "edge cases and errors",
         "5-10 tests for each component",
-        "least code",
+        "minimal code",
         "docstring",
         "type hints",
         "after each file",
