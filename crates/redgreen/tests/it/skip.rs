@@ -13,7 +13,7 @@ pub(crate) fn skipped(why: &str) {
     }
     #[expect(
         clippy::disallowed_methods,
-        reason = "tests are told where to note what they leave out"
+        reason = "a variable names the list of skipped tests"
     )]
     let Some(list) = std::env::var_os("REDGREEN_TEST_SKIPPED") else { return };
     // Write the line in one call, because other processes append to the file, too.

@@ -64,7 +64,10 @@ fn files_have_their_former_bytes_again() {
     let before = story.belongings();
     for host in ["opencode", "copilot"] {
         story.redgreen(&format!("init --with {host}")).exits(2).says("did not write");
-        story.redgreen(&format!("init --with {host} --remove")).exits(2).says("so redgreen keeps it");
+        story
+            .redgreen(&format!("init --with {host} --remove"))
+            .exits(2)
+            .says("so redgreen keeps it");
         assert_eq!(story.belongings(), before, "{host}");
     }
 }

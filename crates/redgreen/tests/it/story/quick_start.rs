@@ -11,8 +11,7 @@ use crate::skip::skipped;
 /// Commands of the page that need a network.
 const DOWNLOADS: [&str; 2] = ["npm ", "python3 -m venv "];
 /// What `npm init` and `npm install` leave.
-const PACKAGE: &str =
-    r#"{"name": "slugs", "devDependencies": {"vitest": "*", "typescript": "*"}}"#;
+const PACKAGE: &str = r#"{"name": "slugs", "devDependencies": {"vitest": "*", "typescript": "*"}}"#;
 /// The packages that Maven would download.
 const MAVEN_STORE: &str = "/usr/share/maven-repo";
 
