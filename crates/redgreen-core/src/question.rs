@@ -128,7 +128,7 @@ pub fn settle(scene: &Scene<'_>, question: &Question, answer: &str) -> Result<Mo
         (scene.look)(&file.path).is_some_and(|now| now.trim_end() == file.content.trim_end())
     };
     if !decided.files.is_empty() && decided.files.iter().all(unchanged) {
-        return Err("the answer is the same as the file".to_owned());
+        return Err("the answer is what the file holds already".to_owned());
     }
     Ok(Move::Decided(decided))
 }
@@ -183,7 +183,7 @@ fn planned(scene: &Scene<'_>, examples: Vec<Example>) -> Result<TurnResult, Stri
 
 /// The list with these boxes; chooses the first.
 fn listed(scene: &Scene<'_>, boxes: &[String]) -> Result<TurnResult, String> {
-    let first = boxes.first().ok_or("the answer contains no behaviour that can be tested")?;
+    let first = boxes.first().ok_or("the answer holds no behaviour that can be tested")?;
     let content = boxes.iter().map(|behaviour| format!("- [ ] {behaviour}\n")).collect();
     let list = Block { path: test_list::FILE.to_owned(), content };
     Ok(TurnResult {
@@ -199,7 +199,7 @@ fn test(scene: &Scene<'_>, tries: u32) -> Move {
     let examples = example::written(behaviour);
     match tested(scene, &examples) {
         Ok(mut decided) if tries == 0 => {
-            decided.remarks.push("not asked: the test contains the examples of the box".to_owned());
+            decided.remarks.push("not asked: the test holds the examples of the box".to_owned());
             Move::Decided(decided)
         }
         Ok(_) | Err(_) => ask(scene, strategy::testing(tries)),
@@ -210,7 +210,7 @@ fn tested(scene: &Scene<'_>, examples: &[Example]) -> Result<TurnResult, String>
     let test = scene.assignment.current.as_ref().ok_or("no behaviour is chosen")?;
     let now = (scene.look)(&test.test_file);
     let content = example::test(scene, test, examples, now.as_deref())
-        .ok_or("no example can be turned into a test")?;
+        .ok_or("no example can be made a test")?;
     let file = Block { path: test.test_file.clone(), content };
     Ok(TurnResult { files: vec![file], ..TurnResult::default() })
 }

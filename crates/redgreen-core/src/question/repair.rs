@@ -281,7 +281,7 @@ fn imported(
     let takes = |import: &syntax::Import| import.names.iter().any(|name| name == function);
     let wrong = syntax::imports(scene.language(), &text).into_iter().filter(takes);
     let wrong: Vec<Range<usize>> = wrong.filter_map(|import| line(&text, import.line)).collect();
-    remarks.push(format!("corrected the import of {function}"));
+    remarks.push(format!("put the import of {function} right"));
     format!("{}\n{}", missing.join("\n"), cut(&text, wrong))
 }
 

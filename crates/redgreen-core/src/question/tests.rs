@@ -337,7 +337,7 @@ fn keeps_existing_code_and_rejects_unchanged_code() {
     assert_eq!(file, format!("{CODE}\n\ndef other():\n    return 1\n"));
     assert_eq!(said, "kept 1 definitions of leap.py that the answer leaves out");
     let same = green.settles(1, &format!("```\n{now}```"));
-    assert_eq!(same, Err("the answer is the same as the file".to_owned()));
+    assert_eq!(same, Err("the answer is what the file holds already".to_owned()));
 }
 
 #[test]
@@ -388,12 +388,12 @@ fn extracts_an_unambiguous_test() {
     check(&format!("```\n{TEST}```"), Ok((TEST, "")));
     let body = "def test_is_leap():\n    assert is_leap(2000) is True\n";
     let put_right = format!("from leap import is_leap\n{body}");
-    check(&format!("```\n{body}```"), Ok((&put_right, "corrected the import of is_leap")));
+    check(&format!("```\n{body}```"), Ok((&put_right, "put the import of is_leap right")));
     check(
         &format!("```\nfrom my_module import is_leap\n{body}```"),
-        Ok((&put_right, "corrected the import of is_leap")),
+        Ok((&put_right, "put the import of is_leap right")),
     );
-    let taken = "took is_leap out of the test file: it is written in GREEN; corrected the import of is_leap";
+    let taken = "took is_leap out of the test file: it is written in GREEN; put the import of is_leap right";
     let with_code = red.settles(0, &format!("```\n{CODE}\n{body}```")).unwrap();
     assert_eq!(
         (with_code.0.replace("\n\n\n", "\n").as_str(), with_code.1.as_str()),
@@ -403,7 +403,7 @@ fn extracts_an_unambiguous_test() {
         "```\nassert is_leap(2000) is True\n```",
         Ok((
             &put_right,
-            "put the assertions of the answer into a test; corrected the import of is_leap",
+            "put the assertions of the answer into a test; put the import of is_leap right",
         )),
     );
     check(&format!("```\n{CODE}```"), Err("there is no test in the answer"));

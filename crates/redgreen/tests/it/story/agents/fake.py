@@ -244,7 +244,7 @@ def acp(faults, words):
             say({"id": to, "result": {"sessionId": SESSION}})
         elif method == "session/load":
             note("loaded", params["sessionId"])
-            update("agent_message_chunk", content={"type": "text", "text": "an old message"})
+            update("agent_message_chunk", content={"type": "text", "text": "a message from long ago"})
             say({"id": to, "result": {}})
         elif method == "session/prompt":
             orders = params["prompt"][0]["text"]
