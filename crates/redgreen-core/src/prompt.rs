@@ -134,7 +134,12 @@ pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
         part(&mut text, "Corrected in the list", remark, REQUEST_BYTES_MAX);
     }
     if let Some(trouble) = &assignment.trouble {
-        writeln!(text, "This is attempt {}. The previous one was not accepted:", assignment.attempt).ok();
+        writeln!(
+            text,
+            "This is attempt {}. The previous one was not accepted:",
+            assignment.attempt
+        )
+        .ok();
         writeln!(text, "{}", digest::head_and_tail(trouble.message.trim(), TROUBLE_BYTES_MAX)).ok();
     }
     if let Some(diagnosis) = &assignment.diagnosis {

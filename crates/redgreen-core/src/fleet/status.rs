@@ -17,7 +17,7 @@ pub const FAILURES_MAX: u32 = 5;
 /// disk or no network.
 pub const TROUBLES_MAX: u32 = 12;
 /// A job fails after this many workers in a row that were lost with it, such as killed by what its
-/// tests do. An accepted phase starts the count anew.
+/// tests do. An accepted phase resets the count.
 pub const LOST_WORKERS_MAX: u32 = 5;
 /// The latest events that a status keeps.
 const LOG_MAX: usize = 40;

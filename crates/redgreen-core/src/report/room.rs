@@ -78,7 +78,9 @@ impl Help {
             }
             Self::Copy(path) => format!("worktree.copy = [{path:?}]"),
             Self::Network => "test.fence = \"none\" (it needs the network)".to_owned(),
-            Self::Unknown => "test.fence = \"none\", to see whether the sandbox is the cause".to_owned(),
+            Self::Unknown => {
+                "test.fence = \"none\", to see whether the sandbox is the cause".to_owned()
+            }
         }
     }
 }

@@ -429,7 +429,8 @@ fn cut_short(blocks: &mut Vec<Block>) -> Vec<Block> {
         blocks.push(Block::Text { text: "…".to_owned() });
     }
     if results.is_empty() {
-        results.push(Block::Text { text: "You were cut off. Continue with fewer words.".to_owned() });
+        results
+            .push(Block::Text { text: "You were cut off. Continue with fewer words.".to_owned() });
     }
     results
 }

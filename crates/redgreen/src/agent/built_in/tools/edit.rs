@@ -31,7 +31,8 @@ pub(super) fn edited(text: &str, edit: &Edit) -> Result<String, String> {
 
 fn missing(text: &str, old: &str, path: &str) -> String {
     let bare = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let hint = if bare(text).contains(&bare(old)) { ": whitespace or line endings differ" } else { "" };
+    let hint =
+        if bare(text).contains(&bare(old)) { ": whitespace or line endings differ" } else { "" };
     let mut words = format!("old_string is not in {path}{hint}");
     if let Some(near) = nearest(text, old) {
         words.push_str("; the nearest lines are\n");

@@ -43,10 +43,10 @@ pub(super) fn glob(place: &Place, glob: &Glob) -> Answer {
 pub(super) fn grep(place: &Place, grep: &Grep) -> Answer {
     let start = place.find(grep.path.as_deref().unwrap_or("."))?;
     let wanted = grep.glob.as_deref().map(matcher).transpose()?;
-    let regex = RegexMatcherBuilder::new()
-        .line_terminator(Some(b'\n'))
-        .build(&grep.pattern)
-        .map_err(|error| format!("{:?} is not a valid regular expression: {error}", grep.pattern))?;
+    let regex =
+        RegexMatcherBuilder::new().line_terminator(Some(b'\n')).build(&grep.pattern).map_err(
+            |error| format!("{:?} is not a valid regular expression: {error}", grep.pattern),
+        )?;
     let mut searcher =
         SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).line_number(true).build();
     let mut found: Vec<String> = Vec::new();

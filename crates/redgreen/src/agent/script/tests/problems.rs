@@ -42,10 +42,7 @@ fn keys_at_the_top() {
             "1:1: unknown key \"speed\"; expected version, agent, plan, red, green, diagnosis or refactor",
         ],
     );
-    check(
-        "version = 2\n[[red]]\n",
-        &["1:11: \"version\" must be 1, the only version, not 2"],
-    );
+    check("version = 2\n[[red]]\n", &["1:11: \"version\" must be 1, the only version, not 2"]);
     check(
         "version = \"1\"\n[[red]]\n",
         &["1:11: \"version\" must be 1, the only version, not \"1\""],
