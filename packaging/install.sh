@@ -51,7 +51,7 @@ checksum() {
     if has sha256sum; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d ' ' -f 1
 }
 
-# A function, so that a download that breaks off runs nothing.
+# A function, so that an incomplete download of this script runs nothing.
 main() {
     has tar || die "needs tar"
     has sha256sum || has shasum || die "needs sha256sum or shasum"
@@ -66,7 +66,7 @@ main() {
     [ "$actual" = "$expected" ] || die "wrong checksum of $name.tar.gz: expected $expected, got $actual; nothing was installed"
     tar -xzf "$work/archive" -C "$work" "$name/redgreen"
     mkdir -p "$folder"
-    # A rename replaces a program that runs.
+    # A rename also replaces a running program.
     cp "$work/$name/redgreen" "$folder/.redgreen.new"
     chmod 755 "$folder/.redgreen.new"
     mv -f "$folder/.redgreen.new" "$folder/redgreen"

@@ -1,8 +1,9 @@
-// Writes what jest does to $REDGREEN_REPORT, one JSON line per event: a crash loses nothing said before.
+// Writes the events of jest to $REDGREEN_REPORT, one JSON line each. A crash loses no earlier event.
 //
 //     jest --testLocationInResults --reporters=/path/to/redgreen-jest.cjs
 //
-// Needs jest 27 or later, and redgreen-stream.cjs beside it. Its reader is redgreen's framework/jest.rs.
+// Needs jest 27 or later, and redgreen-stream.cjs in the same folder. framework/jest.rs reads the
+// output.
 
 'use strict'
 
@@ -16,8 +17,8 @@ function classOf(trace) {
   return /^(\w+)(?: \[\w+\])?(?=[:\n]|$)/.exec(trace ?? '')?.[1]
 }
 
-// Jest keeps no error as it was: what is left of its class is how its trace begins. Those of node:assert are reworded,
-// and begin with their message.
+// Jest does not keep the error object: its class is only at the start of its trace. Jest rewords the
+// errors of node:assert, so their trace starts with the message.
 function described(error, trace = '') {
   const matcher = Boolean(error.matcherResult)
   const isReworded = Boolean(error.message) && trace.startsWith(error.message)
@@ -29,7 +30,7 @@ function described(error, trace = '') {
   }
 }
 
-// Why a file could not be loaded, or what was thrown outside of its tests; that has a trace only.
+// Why a file could not be loaded, or an error outside of its tests, which has only a trace.
 function broken(error) {
   const [, parsed] = /^(\/[^:]+): /.exec(error.message) ?? []
   return {

@@ -1,10 +1,12 @@
-// Writes what mocha does to $REDGREEN_REPORT, one JSON line per event: a crash loses nothing said before.
+// Writes the events of mocha to $REDGREEN_REPORT, one JSON line each. A crash loses no earlier
+// event.
 //
 //     mocha --reporter /path/to/redgreen-mocha.cjs
 //
-// Needs mocha 8 or later, and redgreen-stream.cjs beside it. Its reader is redgreen's framework/mocha.rs. Mocha loads
-// this before the tests: a stream that stays empty is of a run that did not get as far as its first test. With
-// $REDGREEN_FILES only tests of these files are run: mocha adds those that the project's configuration names.
+// Needs mocha 8 or later, and redgreen-stream.cjs in the same folder. framework/mocha.rs reads the
+// output. Mocha loads this file before the tests, so an empty stream means that the run ended before
+// its first test. With $REDGREEN_FILES, only tests of these files run: mocha itself adds the files
+// that the project's configuration names.
 
 'use strict'
 

@@ -2,9 +2,10 @@
 //
 //     node --test --require=/path/to/redgreen-node-child.cjs
 //
-// Its reader is redgreen's framework/node.rs. A test that ends its process with 0 takes along what was said of the
-// file, which then looks like one without tests: such an end gets a code of its own. With $REDGREEN_LIST no test is
-// run, each is only named; with $REDGREEN_ONLY one is, whose name is also that of its suites.
+// framework/node.rs reads the output. If a test ends its process with exit code 0, Node loses the
+// results of the file, which then looks like a file without tests. So process.exit(0) becomes another
+// code. With $REDGREEN_LIST, tests are listed but do not run. With $REDGREEN_ONLY, only one test
+// runs; its name includes those of its suites.
 
 'use strict'
 
@@ -23,7 +24,7 @@ function isWanted(test) {
   return !only || name === only || only.startsWith(`${name} > `) || name.startsWith(`${only} > `)
 }
 
-// Node calls the body of a test, of a hook and of a suite as an asynchronous resource of that class.
+// Node runs the body of a test, hook or suite in an asynchronous resource of that class.
 function isRun(resource) {
   switch (resource.constructor.name) {
     case 'Test':
@@ -36,7 +37,7 @@ function isRun(resource) {
 }
 
 if (process.env.NODE_TEST_CONTEXT && isMainThread) {
-  // What the tests start themselves is none of our business.
+  // Programs that the tests start must not load this file.
   process.execArgv = process.execArgv.filter((arg) => !arg.endsWith(__filename))
   delete process.env.REDGREEN_LIST
   delete process.env.REDGREEN_ONLY

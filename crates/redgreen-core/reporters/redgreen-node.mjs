@@ -1,10 +1,10 @@
-// Writes what `node --test` does, one JSON line per event.
+// Writes the events of `node --test`, one JSON line each.
 //
 //     node --test --test-reporter=/path/to/redgreen-node.mjs --test-reporter-destination=FILE
 //
-// Needs Node 20 or later. Its reader is redgreen's framework/node.rs. What a file prints to stderr is kept: why a file
-// could not be loaded is said only there. With $REDGREEN_ONLY, tests of another name are said to be left out: they were
-// not run, in whichever way this version of Node says so.
+// Needs Node 20 or later. framework/node.rs reads the output. Keeps the stderr of a file, because
+// only stderr says why a file could not be loaded. With $REDGREEN_ONLY, all other tests are reported
+// as left out: versions of Node report them in different ways.
 
 import path from 'node:path'
 

@@ -1,5 +1,5 @@
-// What our reporters for jest and mocha share: the stream at $REDGREEN_REPORT, one JSON line per event, and how an
-// error is described in it.
+// Shared by our reporters for jest and mocha: the stream $REDGREEN_REPORT, with one JSON line per
+// event, and the description of errors.
 
 'use strict'
 
@@ -9,7 +9,7 @@ const TEXT_CHARS_MAX = 4000
 
 const stream = fs.openSync(process.env.REDGREEN_REPORT, 'w')
 const only = process.env.REDGREEN_ONLY
-// Taken away, so that what the tests start does not write here too.
+// Programs that the tests start must not write here.
 delete process.env.REDGREEN_REPORT
 delete process.env.REDGREEN_ONLY
 
@@ -21,7 +21,7 @@ function bounded(text) {
   return String(text).slice(0, TEXT_CHARS_MAX)
 }
 
-// The first place in a trace that is of the project.
+// The first place of a trace that is in the project.
 function frameOf(trace) {
   for (const line of String(trace).split('\n')) {
     const [, file, number] = /(?:^|[ (])(?:file:\/\/)?(\/[^():]+):(\d+)(?::\d+)?\)?$/.exec(line) ?? []

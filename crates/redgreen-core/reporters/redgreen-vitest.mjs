@@ -1,11 +1,13 @@
-// Writes what vitest does to $REDGREEN_REPORT, one JSON line per event: a crash loses nothing said before.
+// Writes the events of vitest to $REDGREEN_REPORT, one JSON line each. A crash loses no earlier
+// event.
 //
 //     vitest run --reporter=/path/to/redgreen-vitest.mjs
 //
-// Needs vitest 1 or later. Its reader is redgreen's framework/vitest.rs.
+// Needs vitest 1 or later. framework/vitest.rs reads the output.
 //
-// Vitest 3 and later tell of modules, suites and tests; vitest 1 and 2 tell of tasks, by hooks that vitest 3 still calls.
-// Only later ones call onTestRunStart, and before any other hook: from then on the hooks of tasks are silent.
+// Vitest 3 and later report modules, suites and tests. Vitest 1 and 2 report tasks, with hooks that
+// vitest 3 still calls. Only vitest 3 and later call onTestRunStart, before any other hook; after
+// that, the hooks for tasks do nothing.
 
 import fs from 'node:fs'
 
@@ -14,7 +16,7 @@ const TEXT_CHARS_MAX = 4000
 const ended = new Set()
 const stream = fs.openSync(process.env.REDGREEN_REPORT, 'w')
 const only = process.env.REDGREEN_ONLY
-// Taken away, so that what the tests start does not write here too.
+// Programs that the tests start must not write here.
 delete process.env.REDGREEN_REPORT
 delete process.env.REDGREEN_ONLY
 
@@ -36,7 +38,7 @@ function place(test) {
   return { file: test.module.moduleId, id: test.fullName, line: test.location?.line }
 }
 
-// What follows, up to the class, reads the tasks of vitest 1 and 2.
+// The functions up to the class read the tasks of vitest 1 and 2.
 
 function isTest(task) {
   return task.type === 'test' || task.type === 'custom'
@@ -51,7 +53,7 @@ function suitesOf(task) {
   return inner.flatMap((one) => [one, ...suitesOf(one)])
 }
 
-// The suite of a file's own tests has no name, and a file is a suite whose name is its path.
+// Top-level tests belong to a suite without a name, and a file is a suite named by its path.
 function nameOf(task) {
   const names = []
   for (let one = task; one && one.filepath === undefined; one = one.suite) {
@@ -64,10 +66,10 @@ function fileOf(task) {
   return task.filepath ?? task.file.filepath
 }
 
-// Such an error has its trace as text only.
+// The error of a task has its trace only as text.
 function describedTask(error) {
   const [, file, line] = /(?:\(|at )(?:file:\/\/)?(\/[^():\n]+):(\d+):\d+/.exec(error?.stack ?? '') ?? []
-  // What does not parse has no class and no code of its own: it was thrown by the parser.
+  // A syntax error has no class and no code. It comes from the parser.
   const code = /\/parseAst\.js$/.test(file) ? 'PARSE_ERROR' : error?.code
   const stacks = file ? [{ file, line: Number(line) }] : []
   return described({ ...error, message: error?.message ?? error, code, stacks })
@@ -77,12 +79,12 @@ function placeOfTask(task) {
   return { file: fileOf(task), id: nameOf(task), line: task.location?.line }
 }
 
-// A test that is to be run again may fail in between: what counts is said at the end of its file.
+// A test with retries may fail in between. Its final result is known at the end of its file.
 function isFinal(task) {
   return (task.result?.state === 'pass' || task.result?.state === 'fail') && !task.retry && !task.repeats
 }
 
-// Where the hook of a suite fails, its tests are not run.
+// If a hook of a suite fails, its tests do not run.
 function hasBrokenSuite(task) {
   return Boolean(task.suite && (task.suite.result?.errors?.length > 0 || hasBrokenSuite(task.suite)))
 }
@@ -96,11 +98,11 @@ export default class {
 
   onInit(vitest) {
     this.vitest = vitest
-    // Vitest 1 and 2 have no option for it on the command line.
+    // Vitest 1 and 2 have no command line option for it.
     for (const config of [vitest.config, ...(vitest.projects ?? []).map((project) => project.config)]) {
       if (config) config.includeTaskLocation = true
     }
-    // Without a file, vitest 1 and 2 end and call no hook.
+    // If no file matches, vitest 1 and 2 end without calling a hook.
     const { logger, version } = vitest
     if (logger?.printNoTestFound && !(Number.parseInt(version) >= 3)) {
       const print = logger.printNoTestFound.bind(logger)
@@ -156,7 +158,7 @@ export default class {
     if (this.#told.has(task.id)) return
     const isLeftOut = task.mode !== 'run' || hasBrokenSuite(task)
     const outcome = OUTCOMES[task.result?.state] ?? (isLeftOut ? 'skipped' : undefined)
-    // What was collected and has no result is missed by the reader.
+    // The reader reports collected tests without a result.
     if (outcome === undefined) return
     this.#told.add(task.id)
     const { errors, retryCount, duration } = task.result ?? {}
@@ -212,7 +214,7 @@ export default class {
   }
 
   onTestRunEnd(modules, unhandled, reason) {
-    // Vitest 3 says nothing of the end of a file that it could not load.
+    // Vitest 3 does not report the end of a file that it could not load.
     modules.filter((module) => !ended.has(module.moduleId)).forEach((module) => this.onTestModuleEnd(module))
     emit({ event: 'finish', reason, unhandled: unhandled.map(described) })
   }

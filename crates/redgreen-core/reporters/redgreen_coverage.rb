@@ -1,9 +1,9 @@
-# Loaded by `ruby -r` ahead of everything else: writes the lines that were reached to $REDGREEN_COVERAGE, as lcov.
+# Loaded by `ruby -r` before everything else. Writes line coverage to $REDGREEN_COVERAGE, as lcov.
 require 'coverage'
 Coverage.start
 redgreen_pid = Process.pid
 at_exit do
-  # A forked child inherits this block; its lines are not the suite's.
+  # A forked child inherits this block, but its lines do not belong to the suite.
   if Process.pid == redgreen_pid && Coverage.running?
     root = Dir.pwd + '/'
     File.open(ENV.fetch('REDGREEN_COVERAGE'), 'w') do |out|

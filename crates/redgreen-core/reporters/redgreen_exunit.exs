@@ -1,6 +1,6 @@
-# Loaded by `elixir -r` ahead of `mix test --formatter RedgreenExUnit`: tells, line by line in $REDGREEN_REPORT, what
-# happens, and writes the lines that were reached to $REDGREEN_COVERAGE, if that is set, as lcov. The applications of an
-# umbrella each start and finish, one after the other, in the same file.
+# Loaded by `elixir -r` before `mix test --formatter RedgreenExUnit`. Writes the events to $REDGREEN_REPORT, one JSON line
+# each, and line coverage to $REDGREEN_COVERAGE, if set, as lcov. Each application of an umbrella starts and finishes in
+# the same file, one after the other.
 defmodule RedgreenExUnit do
   use GenServer
 

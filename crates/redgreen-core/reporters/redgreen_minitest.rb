@@ -1,6 +1,6 @@
-# Runs a project's minitest files in one process and tells, line by line in $REDGREEN_REPORT, what happens:
+# Runs a project's minitest files in one process and writes the events to $REDGREEN_REPORT, one JSON line each:
 #   ruby -Ilib -Itest redgreen_minitest.rb [--list | --one ID] [FILE ...]
-# Without files, all of them. It ends with 2 when a file does not exist.
+# Without files, it runs all of them. The exit code is 2 if a file does not exist.
 require 'json'
 require 'minitest'
 
@@ -23,7 +23,7 @@ module RedgreenMinitest
     one ? all.select { |id| id == one } : all
   end
 
-  # One file that cannot be loaded does not keep the others from being run, and the run is none that passed.
+  # A file that cannot be loaded does not stop the others, but the run does not pass.
   def self.load_file(file)
     require File.expand_path(file)
   rescue SignalException

@@ -1,6 +1,6 @@
-"""Writes what pytest does to $REDGREEN_REPORT, one JSON line per event, unbuffered: a crash loses nothing said before.
+"""Writes the events of pytest to $REDGREEN_REPORT, one JSON line each, unbuffered. A crash loses no earlier event.
 
-Loaded with `-p redgreen_pytest`; needs nothing but pytest 6 or later. Its reader is redgreen's framework/pytest.rs.
+Loaded with `-p redgreen_pytest`; needs only pytest 6 or later. framework/pytest.rs reads the output.
 """
 
 import copy
@@ -12,17 +12,17 @@ import pytest
 CHAIN_MAX = 8
 TEXT_CHARS_MAX = 4000
 
-# `json.dumps` with an option would make a new one for each event.
+# `json.dumps` with an option would create a new encoder for each event.
 _encode = json.JSONEncoder(default=str).encode
 _stream = None
 _owner = None
 _order = None
-# How long the call took of each test that has passed and is not torn down yet.
+# The duration of the call, for each test that passed and is not torn down yet.
 _passed = {}
 
 
 def _write(line):
-    # A test that forks and comes back would go on as a second pytest with the same stream.
+    # A forked child that returns from its test would continue as a second pytest with the same stream.
     if _stream is not None and os.getpid() == _owner:
         _stream.write(line.encode("ascii"))
 
@@ -36,7 +36,7 @@ def _tail(text):
 
 
 def _chain(error):
-    """The exception and those that caused it, outermost first: pytest and projects re-raise."""
+    """The exception and its causes, outermost first, because pytest and projects re-raise."""
     chain = []
     while error is not None and len(chain) < CHAIN_MAX:
         chain.append(error)
@@ -45,7 +45,7 @@ def _chain(error):
 
 
 def _place(error, root):
-    """Where in the project it happened: the line that does not parse, or the innermost line that ran."""
+    """The place in the project: the line that does not parse, or the innermost line that ran."""
     if isinstance(error, SyntaxError) and error.filename:
         return error.filename, error.lineno
     place = (None, None)
@@ -59,7 +59,7 @@ def _place(error, root):
 
 
 def _words(longrepr):
-    """The reason of a skip is the third of a tuple; everything else can say itself."""
+    """The reason of a skip is the third item of a tuple; every other representation has a text."""
     if isinstance(longrepr, tuple) and len(longrepr) == 3:
         return longrepr[2]
     return str(longrepr) if longrepr else None
@@ -68,10 +68,10 @@ def _words(longrepr):
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config):
     global _stream, _owner, _order
-    # Taken away before code is loaded that could ask for it.
+    # Removed before any code is loaded that could read it.
     _order = os.environ.pop("REDGREEN_ORDER", None)
-    # Taken away, so that what the tests start does not write here too. A worker of xdist has no stream: its
-    # controller reports for it.
+    # Programs that the tests start must not write here. A worker of xdist has no stream: its controller
+    # reports for it.
     path = os.environ.pop("REDGREEN_REPORT", None)
     if path is None or hasattr(config, "workerinput"):
         return
@@ -110,7 +110,7 @@ def pytest_collectreport(report):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    """The last test first, and then all once more, where the judge wants to know whether that changes anything."""
+    """Runs the tests in reverse order, twice, if the judge asks whether the order matters."""
     if _order != "reversed-twice" or _stream is None:
         return
     backwards = items[::-1]
@@ -118,9 +118,9 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _copy(item):
-    """pytest would not set the same item up again where it follows itself."""
+    """A copy, because pytest does not set up an item again that directly follows itself."""
     other = copy.copy(item)
-    # What a test asks its fixtures through knows the item that it belongs to.
+    # The fixture request refers to its item, so the copy needs its own.
     if hasattr(other, "_initrequest"):
         other._initrequest()
     return other
@@ -130,8 +130,7 @@ def pytest_collection_finish(session):
     _emit(event="collected", ids=list(dict.fromkeys(item.nodeid for item in session.items)))
 
 
-# Every test comes through here, and most of them pass: these lines are put together by hand, which takes a third of the
-# time.
+# Every test passes through here, and most of them succeed. Formatting these lines by hand takes a third of the time.
 _START = '{"event":"test-start","id":%s,"file":%s,"line":%s}\n'
 _PASSED = '{"event":"passed","id":%s,"seconds":%r}\n'
 
@@ -146,7 +145,7 @@ def pytest_runtest_makereport(item, call):
     outcome = yield
     report = outcome.get_result()
     if call.excinfo is not None:
-        # A user property travels from a worker of xdist to its controller; an attribute would not.
+        # xdist sends user properties from a worker to its controller, but not attributes.
         classes = [base.__name__ for base in type(call.excinfo.value).__mro__[:-2]]
         report.user_properties.append(("redgreen_exception", classes))
 

@@ -1,10 +1,9 @@
-"""Runs unittest and writes what it does to $REDGREEN_REPORT, one JSON line per event, flushed: a crash loses nothing
-said before.
+"""Runs unittest and writes its events to $REDGREEN_REPORT, one JSON line each, flushed. A crash loses no earlier event.
 
     python -m redgreen_unittest [--list] [--start FOLDER]... [NAME]...
 
-Names are modules, classes or methods, found from each folder; without any, tests are discovered below each folder. Its
-reader is redgreen's framework/unittest.rs.
+Names are modules, classes or methods, relative to each folder. Without names, it discovers the tests below each folder.
+framework/unittest.rs reads the output.
 """
 
 import argparse
@@ -24,7 +23,7 @@ _owner = os.getpid()
 
 
 def _emit(**event):
-    # A test that forks and comes back would go on as a second runner with the same stream.
+    # A forked child that returns from its test would continue as a second runner with the same stream.
     if _stream is not None and os.getpid() == _owner:
         _stream.write(json.dumps(event, default=str) + "\n")
         _stream.flush()
@@ -34,7 +33,7 @@ def _place(test):
     try:
         method = getattr(type(test), test._testMethodName)
         return inspect.getsourcefile(method), inspect.getsourcelines(method)[1]
-    except Exception:  # A test made at run time has no place; whatever is wrong with it is not ours to report.
+    except Exception:  # A test that was created at run time has no source.
         return None, None
 
 
@@ -117,10 +116,10 @@ def _tests(suite):
 
 
 def _load_error(name):
-    """Imports the module once more: the loader keeps only the text of what went wrong."""
+    """Imports the module again, because the loader keeps only the text of the error."""
     try:
         __import__(name)
-    except BaseException as error:  # A module may raise SystemExit as well.
+    except BaseException as error:  # A module may also raise SystemExit.
         chain = []
         cause = error
         while cause is not None and len(chain) < CHAIN_MAX:
@@ -147,7 +146,7 @@ def _where_in_project(trace):
 
 
 def _report_failed_loads(tests):
-    """What could not be loaded; says whether one of them is a name that does not exist."""
+    """Reports tests that could not be loaded. Returns whether a requested name does not exist."""
     unknown = False
     for test in tests:
         if not _is_failed_load(test):
@@ -164,7 +163,7 @@ def _report_failed_loads(tests):
 
 
 class _Loader(unittest.TestLoader):
-    """Discovers `calc_test.py` as well, for which people give `discover` a pattern of their own."""
+    """Also discovers `calc_test.py`, for which `discover` needs a pattern."""
 
     def _match_path(self, path, full_path, pattern):
         return super()._match_path(path, full_path, pattern) or path.endswith("_test.py")
@@ -175,8 +174,8 @@ def _suite(options):
     if options.names:
         sys.path[:0] = [os.path.abspath(start) for start in starts]
         return unittest.TestLoader().loadTestsFromNames(options.names)
-    # A folder without __init__.py is no package: it is its own top, as `discover -s` has it. A loader remembers its
-    # first top, so that each start needs one of its own.
+    # A folder without __init__.py is its own top-level folder, as with `discover -s`. A loader remembers its first
+    # top-level folder, so each start needs another loader.
     return unittest.TestSuite(_Loader().discover(start) for start in starts)
 
 

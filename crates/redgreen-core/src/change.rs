@@ -190,8 +190,7 @@ pub fn hooks_added(
         let hook = name == "conftest.py" && !waits()
             || added.path.split('/').any(|part| part == "__mocks__");
         if hook && known.iter().find(reaches).is_some() {
-            let sentence =
-                format!("{} is new, and changes how the tests that were there run", added.path);
+            let sentence = format!("{} is new and changes how existing tests run", added.path);
             reasons.push(Reason::new(code, sentence).place(Some(&added.path), None));
         }
     }

@@ -543,7 +543,7 @@ fn target_files(material: &Material<'_>) -> Vec<String> {
     files
 }
 
-/// The tests that the candidate added or changed. A benchmark file without tests stands for itself.
+/// The tests that the candidate added or changed. A benchmark file without tests counts as one.
 pub fn new_tests(material: &Material<'_>) -> Vec<About> {
     let files = changed_test_files(material).into_iter();
     let tests = files.flat_map(|file| {

@@ -142,7 +142,7 @@ pub fn added(part: &Part, old: Option<&str>) -> Result<String, String> {
     match &part.content {
         Content::Whole(text) => match old {
             Some(old) if old != text => {
-                Err(format!("{} exists, and redgreen did not write it like this", part.path))
+                Err(format!("{} exists with text that redgreen did not write", part.path))
             }
             Some(_) | None => Ok(text.clone()),
         },
@@ -153,7 +153,7 @@ pub fn added(part: &Part, old: Option<&str>) -> Result<String, String> {
             }
             let first = block.lines().next().unwrap_or_default();
             if old.contains(first) {
-                return Err(format!("{} has another {first} already", part.path));
+                return Err(format!("{} already has another {first}", part.path));
             }
             Ok(format!("{old}\n{block}"))
         }
@@ -175,7 +175,7 @@ pub fn removed(part: &Part, old: &str) -> Result<Option<String>, String> {
     match &part.content {
         Content::Whole(text) if old == text => Ok(None),
         Content::Whole(_) => {
-            Err(format!("{} was changed after redgreen wrote it, so it stays", part.path))
+            Err(format!("{} was changed after redgreen wrote it, so redgreen keeps it", part.path))
         }
         Content::Block(block) if old == *block => Ok(None),
         Content::Block(block) => Ok(Some(match old.split_once(block) {
@@ -253,7 +253,7 @@ impl Put {
             (Some(_), Value::Array(_)) => Ok(node.with(text, None, &ours, unit)),
             (Some(_), _) => Err(format!("`{}` is not an array", path.join("."))),
             (None, known) if *known == ours => Ok(text.to_owned()),
-            (None, _) => Err(format!("`{}` is there already, with other values", path.join("."))),
+            (None, _) => Err(format!("`{}` already exists with other values", path.join("."))),
         }
     }
 

@@ -33,7 +33,7 @@ pub fn handoff(assignment: &Assignment) -> String {
             "You worked on this before; the files may have changed since. Look at them again.\n",
         );
     }
-    section(&mut text, "What is asked for", bounded(&assignment.request, REQUEST_BYTES_MAX));
+    section(&mut text, "The request", bounded(&assignment.request, REQUEST_BYTES_MAX));
     if let Some(brief) = &assignment.brief {
         section(&mut text, "The brief", bounded(&brief.told(assignment.role), BRIEF_BYTES_MAX));
         for document in brief.design.iter().chain(&brief.context) {
@@ -48,7 +48,7 @@ pub fn handoff(assignment: &Assignment) -> String {
     if let Some(messages) = steer::shown(&assignment.messages) {
         section(
             &mut text,
-            "What the user says",
+            "Messages from the user",
             &format!("{USER_SAYS}\n\n{}", bounded(&messages, MESSAGES_BYTES_MAX)),
         );
     }
@@ -64,14 +64,14 @@ pub fn handoff(assignment: &Assignment) -> String {
     }
     if let Some(trouble) = &assignment.trouble {
         let head = format!(
-            "This is try {}. The one before was not accepted ({}):",
+            "This is attempt {}. The previous one was not accepted ({}):",
             assignment.attempt, trouble.kind
         );
         let evidence = format!("{head}\n\n{}", bounded(&trouble.message, TROUBLE_BYTES_MAX));
         section(&mut text, "Evidence", &evidence);
     }
     if let Some(diagnosis) = &assignment.diagnosis {
-        section(&mut text, "What a second look found", bounded(diagnosis, DIAGNOSIS_BYTES_MAX));
+        section(&mut text, "Diagnosis", bounded(diagnosis, DIAGNOSIS_BYTES_MAX));
     }
     section(&mut text, "When you are done", &ending(assignment.role));
     text
@@ -80,7 +80,7 @@ pub fn handoff(assignment: &Assignment) -> String {
 /// The task on one line, for the user.
 pub fn task(assignment: &Assignment) -> String {
     let case = assignment.current.as_ref();
-    let behaviour = case.map_or("the behaviour that was chosen", |case| case.description.as_str());
+    let behaviour = case.map_or("the chosen behaviour", |case| case.description.as_str());
     let place = |name: &str, path: Option<&str>| match path.filter(|path| !path.is_empty()) {
         Some(path) => format!(" {name}: {path}."),
         None => String::new(),
@@ -89,8 +89,8 @@ pub fn task(assignment: &Assignment) -> String {
     let code = place("Code file", case.map(|case| case.impl_file.as_str()));
     match assignment.role {
         Role::TestList => format!(
-            "Keep `{}`: one line `- [ ] <behaviour>` for each small behaviour that is asked for and missing, simplest \
-             first. Then choose one open box as the next test.",
+            "Keep `{}`: one line `- [ ] <behaviour>` for each small behaviour that the request needs and the project \
+             lacks, simplest first. Then choose one open box as the next test.",
             test_list::FILE
         ),
         Role::Test if assignment.is_batch() => {
@@ -121,9 +121,9 @@ pub fn withheld(assignment: &Assignment) -> Option<String> {
     assignment.withhold.then(|| {
         format!(
             "Also write 2 to 4 further tests of the same behaviour with other inputs into one new test file below \
-             `{FOLDER}/`, at the path it would have in the project, such as `{FOLDER}/tests/test_more.py`. They too fail \
-             now, and use only what the visible test uses. They are taken out of the folder before the code is written, \
-             show whether it works for other inputs, and then join the tests."
+             `{FOLDER}/`, at the path it would have in the project, such as `{FOLDER}/tests/test_more.py`. They must fail \
+             now too, and use only names that the visible test uses. redgreen takes them away before the code is \
+             written, checks with them whether the code works for other inputs, and then adds them to the tests."
         )
     })
 }
@@ -137,23 +137,23 @@ fn rules(role: Role) -> String {
         ],
         Role::Test => &[
             "Change only tests. Where a compiled language needs a name to build, add a signature with an empty body.",
-            "The test has to run and fail by an assertion or a missing name; all other tests keep passing.",
+            "The test must run and fail because of an assertion or a missing name; all other tests keep passing.",
             "Check exact results.",
         ],
         Role::Implementing => &[
-            "Change no test, no settings of the test runner, and nothing a test relies on to notice a fault.",
-            "Real behaviour, not the values of the tests repeated. All other tests keep passing.",
+            "Change no test, no settings of the test runner, and nothing that a test needs to detect an error.",
+            "Implement the behaviour; do not hard-code the values of the tests. All other tests keep passing.",
         ],
         Role::Diagnosis => &["Change nothing: read and run only."],
         Role::Refactor => &[
-            "Change no behaviour and lose no test. Names, duplication and structure are what to look at.",
-            "If nothing is worth it, change nothing.",
+            "Change no behaviour and remove no test. Improve names, duplication and structure.",
+            "If nothing needs improvement, change nothing.",
         ],
     };
     let common = [
-        "Work in the current folder only. What lies outside cannot be written.",
-        "Do not commit, stash, rebase or switch branches; what you leave in the folder is what counts.",
-        "The real test runner judges what you leave; what you say about it is not looked at.",
+        "Work only in the current folder. You cannot write outside of it.",
+        "Do not commit, stash, rebase or switch branches; only the files in the folder count.",
+        "The real test runner judges the files; your own claims are ignored.",
         "Nobody can answer questions.",
     ];
     own.iter().chain(&common).map(|rule| format!("- {rule}")).collect::<Vec<_>>().join("\n")
@@ -179,8 +179,8 @@ fn ending(role: Role) -> String {
              {\"currentTest\": {\"description\": \"<the box's words>\", \"testFile\": \"<path>\", \"implFile\": \"<path>\"}}\n\
              When every box is ticked and nothing is missing: {\"currentTest\": null}"
             .to_owned(),
-        Role::Implementing => "Run the tests, then stop. Only if a test contradicts what is asked for, end with \
-             {\"contest\": {\"test\": \"<id>\", \"why\": \"<reason>\"}} instead of bending the code."
+        Role::Implementing => "Run the tests, then stop. Only if a test contradicts the request, end with \
+             {\"contest\": {\"test\": \"<id>\", \"why\": \"<reason>\"}} instead of working around it."
             .to_owned(),
         Role::Diagnosis => "Answer in at most 15 lines: the root cause with file and line, then what to change.".to_owned(),
         Role::Test | Role::Refactor => "Run the tests, then stop.".to_owned(),
@@ -235,7 +235,7 @@ mod tests {
             "a calculator",
             "all 14 pass",
             "red.passes",
-            "try 2",
+            "attempt 2",
             "- [x] stands",
             "- [ ] adds two numbers",
         ];
@@ -262,7 +262,7 @@ mod tests {
                 &["GREEN", "calc.py", "Change no test", "\"contest\"", "calc.py:3"],
             ),
             (Role::Diagnosis, Phase::Green, &["Change nothing", "15 lines"]),
-            (Role::Refactor, Phase::Refactor, &["REFACTOR", "lose no test"]),
+            (Role::Refactor, Phase::Refactor, &["REFACTOR", "remove no test"]),
         ] {
             let text = handoff(&assignment(role, phase));
             for words in words.iter().chain(&everywhere) {
@@ -274,11 +274,11 @@ mod tests {
     #[test]
     fn marks_messages_of_the_user() {
         let mut told = assignment(Role::Implementing, Phase::Green);
-        assert!(!handoff(&told).contains("The user says"));
+        assert!(!handoff(&told).contains("Messages from the user"));
         told.messages = vec!["use a dataclass".to_owned(), "two\nlines".to_owned()];
         let text = handoff(&told);
         assert!(
-            text.contains("The user says")
+            text.contains("Messages from the user")
                 && text.contains("\n- use a dataclass\n- two\n  lines\n"),
             "{text}"
         );

@@ -14,7 +14,7 @@ pub fn page(title: &str, body: &str) -> String {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <title>{} · redgreen</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{body}\
-         <footer>Written by redgreen {}. Every verdict rests on a run of the project's own tests.</footer>\n\
+         <footer>Written by redgreen {}. Every verdict is based on a run of the project's own tests.</footer>\n\
          </main>\n</body>\n</html>\n",
         escaped(title),
         env!("CARGO_PKG_VERSION"),

@@ -221,7 +221,7 @@ impl Budget {
             ));
         }
         over(self.work_ms, spent.work_ms).map(|limit| {
-            format!("{} s of {} s at work are spent", spent.work_ms / 1000, limit / 1000)
+            format!("{} s of {} s of work time are spent", spent.work_ms / 1000, limit / 1000)
         })
     }
 }
@@ -274,7 +274,7 @@ mod tests {
         );
         check(
             Budget { work_ms: Some(60_000), ..Budget::default() },
-            Some("61 s of 60 s at work are spent"),
+            Some("61 s of 60 s of work time are spent"),
         );
     }
 

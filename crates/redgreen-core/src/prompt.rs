@@ -134,7 +134,12 @@ pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
         part(&mut text, "Corrected in the list", remark, REQUEST_BYTES_MAX);
     }
     if let Some(trouble) = &assignment.trouble {
-        writeln!(text, "This is try {}. The one before was not accepted:", assignment.attempt).ok();
+        writeln!(
+            text,
+            "This is attempt {}. The previous one was not accepted:",
+            assignment.attempt
+        )
+        .ok();
         writeln!(text, "{}", digest::head_and_tail(trouble.message.trim(), TROUBLE_BYTES_MAX)).ok();
     }
     if let Some(diagnosis) = &assignment.diagnosis {
@@ -157,7 +162,7 @@ pub fn first(assignment: &Assignment, evidence: &Evidence<'_>) -> String {
         file(&mut text, path, content, NOTES_BYTES_MAX);
     }
     if let Some(earlier) = &evidence.earlier {
-        text.push_str("You began this task already, until the conversation was too long. It is done so far:\n");
+        text.push_str("You already worked on this task, until the conversation became too long. The changes so far:\n");
         writeln!(text, "{}", digest::head_and_tail(earlier.changes.trim(), DIFF_BYTES_MAX)).ok();
         if let Some(tests) = &earlier.tests {
             part(&mut text, "The last run of the tests", tests, REPORT_BYTES_MAX);

@@ -305,7 +305,7 @@ fn blocked(blocker: &str, need: &str, phase: &str, state: &State) -> String {
     block(blocker, &need, &attempted(state, blocker), &phase.to_lowercase())
 }
 
-/// The turns of each agent, and what the last try came to, in the words of whoever refused it.
+/// The turns of each agent, and the result of the last attempt, in the words of its refusal.
 fn attempted(state: &State, blocker: &str) -> String {
     const LINES_MAX: usize = 4;
     let named = |role: &Role| match role {

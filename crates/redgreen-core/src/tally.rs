@@ -75,13 +75,13 @@ pub fn standing_of(left: Option<&Outcome>) -> &'static str {
     }
 }
 
-/// What has to hold for the run to go on: the rule of its phase, in one sentence.
+/// The condition for the run to continue: the rule of its phase, in one sentence.
 pub fn gate(state: &State) -> &'static str {
     match &state.situation {
         Situation::Ended(Ending::Merged { .. }) => "none: the run is merged",
         Situation::Ended(Ending::Aborted) => "none: the run was aborted",
-        Situation::Paused { .. } => "you let it go on",
-        Situation::Reviewing(_) => "the commits that others put on the run's branch are accepted",
+        Situation::Paused { .. } => "you resume it",
+        Situation::Reviewing(_) => "the commits added to the run's branch are accepted",
         Situation::Measuring { .. }
         | Situation::Unmeasurable { .. }
         | Situation::Working { .. }

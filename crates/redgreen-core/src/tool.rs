@@ -141,7 +141,7 @@ impl Kind {
         match self {
             Kind::Read => "Show a file",
             Kind::Write => "Write a whole file",
-            Kind::Edit => "Replace text that is there once",
+            Kind::Edit => "Replace text that occurs once",
             Kind::Bash => "Run a command, offline",
             Kind::Glob => "List files",
             Kind::Grep => "Search by regex",

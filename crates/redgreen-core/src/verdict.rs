@@ -75,7 +75,7 @@ impl ExperimentRecord {
     }
 }
 
-/// The kill rate: mutants of the changed lines, each for one run of the tests.
+/// The results for mutants of the changed lines. Each mutant takes one run of the tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mutants {
     pub tried: u16,

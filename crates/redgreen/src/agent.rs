@@ -68,7 +68,7 @@ pub struct TurnInput<'a> {
     pub stop: &'a Stop,
     /// Called for each event of the agent, as it happens.
     pub live: &'a mut dyn FnMut(&AgentActivity),
-    /// The user's messages since the turn began. Each one is returned once: whoever calls this tells
+    /// The user's messages since the turn began. Each one is returned once; the caller passes it on to
     /// the agent.
     pub messages: &'a mut dyn FnMut() -> Vec<String>,
 }

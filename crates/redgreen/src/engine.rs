@@ -76,7 +76,7 @@ pub enum Progress<'a> {
 pub struct Engine<'a> {
     project: &'a Project,
     folder: RunFolder,
-    /// One of several attempts has none: the engine of the run records what came of it.
+    /// One of several attempts has none: the engine of the run records the result.
     journal: Option<Journal>,
     state: State,
     team: Option<Team>,

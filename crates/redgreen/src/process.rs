@@ -424,8 +424,8 @@ impl Program {
     }
 }
 
-/// From here on we are asked to stop when the thread that started us is gone. Only Linux can;
-/// elsewhere we go on.
+/// Makes the system stop this process when the thread that started it ends. Does nothing except on
+/// Linux.
 pub fn end_with_parent() {
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(Signal::TERM)).ok();

@@ -1,4 +1,4 @@
-// The review in the browser: follows the page, saves comments as they are typed, and works with keys alone.
+// The review in the browser: follows the page, saves comments as they are typed, and works with the keyboard alone.
 'use strict';
 
 const run = document.body.dataset.run;
@@ -16,7 +16,7 @@ changes.addEventListener('stamp', event => {
   known = event.data;
 });
 
-// What the agent says in the turn that is going on. It is text, never markup.
+// The agent's output in the current turn. It is text, never markup.
 const LIVE_CHARS_MAX = 20000;
 const live = document.getElementById('live');
 function speak(words, isNew) {
@@ -60,7 +60,7 @@ async function fetched(address) {
   return new DOMParser().parseFromString(await answer.text(), 'text/html');
 }
 
-// What somebody types into stays; so does what they opened.
+// Keeps a field with typed text, and opened details.
 function replace(fresh) {
   const old = document.getElementById(fresh.id);
   if (!old || old.outerHTML === fresh.outerHTML) return;
@@ -81,7 +81,7 @@ function way(element) {
   return link ? `[href="${CSS.escape(link)}"]` : null;
 }
 
-// The code is shown anew, unless a comment is being typed.
+// Shows the new code, unless a comment is being typed.
 async function renew() {
   const stale = document.getElementById('stale');
   if (document.querySelector('.typing')) { if (stale) stale.hidden = false; return; }
@@ -147,7 +147,7 @@ document.addEventListener('keydown', event => {
   if (acts[event.key]) { event.preventDefault(); acts[event.key](); }
 });
 
-// One button that goes where the pointer is.
+// One button, which follows the pointer.
 const add = document.createElement('button');
 add.id = 'add';
 add.type = 'button';

@@ -124,15 +124,17 @@ fn for_tests(tests: &Tests, markers: &[String]) -> Vec<String> {
     }
     match (tests.edge_cases, tests.error_cases) {
         (Some(true), Some(true)) => {
-            told.push("Add tests of edge cases and of errors beside those asked for.".to_owned());
+            told.push("In addition to the requested tests, test edge cases and errors.".to_owned());
         }
-        (Some(true), _) => told.push("Add tests of edge cases beside those asked for.".to_owned()),
-        (_, Some(true)) => told.push("Add tests of errors beside those asked for.".to_owned()),
+        (Some(true), _) => {
+            told.push("In addition to the requested tests, test edge cases.".to_owned())
+        }
+        (_, Some(true)) => told.push("In addition to the requested tests, test errors.".to_owned()),
         (Some(false) | None, Some(false) | None) => {}
     }
     for (wanted, what) in [(tests.edge_cases, "edge cases"), (tests.error_cases, "errors")] {
         if wanted == Some(false) {
-            told.push(format!("Add no tests of {what} that are not asked for."));
+            told.push(format!("Add no tests of {what} beyond the requested ones."));
         }
     }
     if let Some(count) = &tests.per_component {
@@ -151,11 +153,11 @@ fn for_tests(tests: &Tests, markers: &[String]) -> Vec<String> {
 
 fn for_code(code: &Code) -> Vec<String> {
     let style = code.style.map(|style| match style {
-        Style::Minimal => "Write the least code that passes, and nothing that no test asks for.",
+        Style::Minimal => "Write the minimal code that passes, and nothing that no test needs.",
         Style::Standard => {
-            "Write it as a reviewer expects it: arguments are checked, errors say what is wrong."
+            "Write code that a reviewer would accept: check arguments, and report errors clearly."
         }
-        Style::Comprehensive => "Write the whole of every interface that the brief names.",
+        Style::Comprehensive => "Implement every interface of the brief completely.",
     });
     let flags = [
         (
@@ -234,8 +236,8 @@ mod tests {
             [
                 "Write them for pytest.",
                 "Put test files below `tests`.",
-                "Add tests of edge cases beside those asked for.",
-                "Add no tests of errors that are not asked for.",
+                "In addition to the requested tests, test edge cases.",
+                "Add no tests of errors beyond the requested ones.",
                 "Write 5-10 tests for each component.",
                 "Mark every new test with `@pytest.mark.red`.",
             ]

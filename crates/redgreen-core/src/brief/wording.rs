@@ -21,13 +21,13 @@ impl Brief {
             match role {
                 Role::Test => text.push_str(match self.door {
                     Door::Spec => {
-                        "Write all of these tests now, and no code. Say in each test's name, docstring or comment which of \
-                         them it covers, by its id; more tests of edge cases are welcome:\n"
+                        "Write all of these tests now, and no code. Put the id of the case into each test's name, docstring \
+                         or comment; more tests of edge cases are welcome:\n"
                     }
                     Door::Request | Door::Design | Door::Task => "Write all of these tests now, each once, and no code:\n",
                 }),
                 Role::TestList | Role::Implementing | Role::Diagnosis | Role::Refactor => {
-                    text.push_str("Tests that are asked for:\n");
+                    text.push_str("Requested tests:\n");
                 }
             }
             for case in &self.test_cases {
@@ -36,7 +36,7 @@ impl Brief {
         }
         let criteria: Vec<String> =
             self.acceptance_criteria.iter().map(ToString::to_string).collect();
-        list(&mut text, "It has to hold that", &criteria);
+        list(&mut text, "Acceptance criteria", &criteria);
         let steps: Vec<String> = self
             .implementation_order
             .iter()
@@ -56,14 +56,14 @@ impl Brief {
             list(&mut text, "In this order", &orders.logic_flow);
             list(&mut text, "Files to change in this phase", &points(&orders.modification_points));
         }
-        list(&mut text, "Commands that have to end well", &self.convergence);
+        list(&mut text, "Commands that must succeed", &self.convergence);
         if let Some(target) = self.expected_coverage {
-            writeln!(text, "Lines that tests have to reach: {target}").ok();
+            writeln!(text, "Required line coverage: {target}").ok();
         }
         match role {
-            Role::Test => list(&mut text, "The project asks", &self.instructions.tests),
+            Role::Test => list(&mut text, "Project settings", &self.instructions.tests),
             Role::Implementing | Role::Refactor => {
-                list(&mut text, "The project asks", &self.instructions.code);
+                list(&mut text, "Project settings", &self.instructions.code);
             }
             Role::TestList | Role::Diagnosis => {}
         }
@@ -129,7 +129,7 @@ mod tests {
         let coder = brief.told(Role::Implementing);
         assert_eq!(
             coder,
-            "Tests that are asked for:\n- TC1: adds\n  then 5\nThis phase: implement\nLines that tests have to reach: >=85%\n"
+            "Requested tests:\n- TC1: adds\n  then 5\nThis phase: implement\nRequired line coverage: >=85%\n"
         );
         assert!(brief.told(Role::Test).starts_with("Write all of these tests now"));
     }

@@ -578,7 +578,7 @@ pub fn differences(before: &Answers, now: &Answers) -> (Vec<Reason>, usize) {
         let stable =
             |answers| Answers::stable(answers, call.number, call.variant, Equality::Public)?.ok();
         let (Some(was), Some(is)) = (stable(before), stable(now)) else { continue };
-        // A function has no behaviour to keep for arguments that it was not made for.
+        // The result for arguments that the function does not support is not behaviour to keep.
         if outcome::is_misuse(&was.outcome) {
             continue;
         }

@@ -17,7 +17,7 @@ pub const FAILURES_MAX: u32 = 5;
 /// disk or no network.
 pub const TROUBLES_MAX: u32 = 12;
 /// A job fails after this many workers in a row that were lost with it, such as killed by what its
-/// tests do. An accepted phase starts the count anew.
+/// tests do. An accepted phase resets the count.
 pub const LOST_WORKERS_MAX: u32 = 5;
 /// The latest events that a status keeps.
 const LOG_MAX: usize = 40;
@@ -215,7 +215,7 @@ impl fmt::Display for Rejected {
             Rejected::Unfit { event, state } => {
                 write!(out, "a job that is {state} cannot be {event}")
             }
-            Rejected::Duplicate => out.write_str("the job is being worked on already"),
+            Rejected::Duplicate => out.write_str("a worker already works on the job"),
             Rejected::TooManyMessages => {
                 write!(out, "the job has {MESSAGES_MAX} messages, and takes no more")
             }
@@ -274,11 +274,11 @@ impl Event {
             Event::Progress { .. } | Event::Deferred { .. } => None,
             Event::Stopped { why, .. } => Some(format!("stopped: {why}")),
             Event::Failed { why } => Some(format!("failed: {why}")),
-            Event::Troubled { why } => Some(format!("given to others: {why}")),
+            Event::Troubled { why } => Some(format!("returned to the queue: {why}")),
             Event::Refused { why } => Some(format!("refused: {why}")),
             Event::Approved { by } => Some(format!("approved by {by}")),
             Event::MergeBlocked { why } => Some(format!("not merged: {why}")),
-            Event::StopAsked { by } => Some(format!("stop asked by {by}")),
+            Event::StopAsked { by } => Some(format!("stop requested by {by}")),
             Event::HandedBack | Event::Merged { .. } | Event::Aborted | Event::Said { .. } => {
                 Some(self.name().to_owned())
             }

@@ -432,14 +432,11 @@ fn refactor(change: &Change, before: &IndexedReport<'_>, after: &IndexedReport<'
         reasons.extend(contradiction(before, after, Code::RefactorReportIncomplete));
     }
     if reasons.is_empty() {
-        Verdict::accepted(Reason::new(
-            Code::RefactorKept,
-            format!(
-                "{} changed, and {} still passing",
-                count(change.paths.len(), "file"),
-                count(after.counts().passed, "test")
-            ),
-        ))
+        let passed = after.counts().passed;
+        let verb = if passed == 1 { "passes" } else { "pass" };
+        let files = count(change.paths.len(), "file");
+        let sentence = format!("{files} changed, and {} still {verb}", count(passed, "test"));
+        Verdict::accepted(Reason::new(Code::RefactorKept, sentence))
     } else {
         Verdict::refused(reasons)
     }

@@ -127,7 +127,7 @@ fn play(row: &Row) -> (Vec<String>, Verdict) {
             }
         }
     }
-    panic!("the judge asks for ever: {asked:?}");
+    panic!("the judge asks forever: {asked:?}");
 }
 
 const FOUR: &str = "tests/test_roman.py::test_four";
@@ -466,7 +466,7 @@ fn is_about(new: &str, targets: &[&str], unloaded: &[&str]) {
             }
         }
     }
-    panic!("the judge asks for ever");
+    panic!("the judge asks forever");
 }
 
 fn words(words: &[&str]) -> Vec<String> {

@@ -107,7 +107,7 @@ fn the_first_message_has_the_task_and_the_evidence() {
     };
     let told = first(&again, &Evidence { report: Some(&Report::default()), ..Evidence::default() });
     assert!(
-        told.contains("This is try 3. The one before was not accepted:\nit broke test_b\n"),
+        told.contains("This is attempt 3. The previous one was not accepted:\nit broke test_b\n"),
         "{told}"
     );
     assert!(told.contains("Diagnosis: the sign is wrong\n") && !told.contains("Tests:"), "{told}");

@@ -59,7 +59,7 @@ pub enum Help {
     Copy(String),
     /// It needs the network, which only an open fence allows.
     Network,
-    /// The cause is unknown; a run without a fence shows whether it is the fence.
+    /// The cause is unknown; a run without a fence shows whether the fence is the cause.
     Unknown,
 }
 
@@ -78,7 +78,9 @@ impl Help {
             }
             Self::Copy(path) => format!("worktree.copy = [{path:?}]"),
             Self::Network => "test.fence = \"none\" (it needs the network)".to_owned(),
-            Self::Unknown => "test.fence = \"none\", to see whether it is the fence".to_owned(),
+            Self::Unknown => {
+                "test.fence = \"none\", to see whether the sandbox is the cause".to_owned()
+            }
         }
     }
 }
@@ -267,7 +269,7 @@ mod tests {
         check(
             "KeyError: 'DATABASE_URLS'",
             "",
-            "test.fence = \"none\", to see whether it is the fence",
+            "test.fence = \"none\", to see whether the sandbox is the cause",
         );
         check("connect ECONNREFUSED 127.0.0.1:5432", "", "test.services = [\"5432\"]");
         check(

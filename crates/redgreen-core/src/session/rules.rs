@@ -106,7 +106,7 @@ pub fn objections(
         reasons.extend(change::manifest_ruling(phase.into(), path, before, text, frameworks));
     }
     let read = |_: &str| matches!(new, NextPhase::Text(_)).then(|| text.to_owned());
-    // One name stands for all files of the folder.
+    // One name represents all files of the folder.
     let any = affected_folder(path).filter(|_| has_files).map(|folder| format!("{folder}/"));
     let known: Vec<&str> = any.as_deref().into_iter().collect();
     reasons.extend(change::hooks_added(phase.into(), &change, &known, read));

@@ -70,7 +70,7 @@ impl State {
                 attempt.tree.clone_from(tree);
                 attempt.trouble = Some(AttemptFailure {
                     message: format!(
-                        "an earlier turn was cut short, and its edits are there: {}",
+                        "an earlier turn was interrupted, and its edits are still there: {}",
                         trouble.message
                     ),
                     kind: trouble.kind,
@@ -318,7 +318,7 @@ impl Attempt {
     pub(super) fn stuck(&self, policy: &Policy) -> Option<String> {
         if self.repeats >= policy.repeats_max {
             return Some(format!(
-                "the agent is stuck: it came back with the same code {} times",
+                "the agent is stuck: it returned the same code {} times",
                 self.repeats
             ));
         }

@@ -121,7 +121,7 @@ impl AbortArgs {
         let stopped =
             ops::decide::abort(&desk.clearing_project()?, self.run.as_deref(), &mut desk.watch())?;
         desk.stopped(&stopped);
-        // Aborting is what this command was asked for, so it succeeds.
+        // The user asked to abort, so the command succeeds.
         Ok(if stopped.outcome == Outcome::Aborted { Code::Done } else { stopped.code() })
     }
 }

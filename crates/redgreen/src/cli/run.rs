@@ -96,7 +96,7 @@ pub(super) struct AttemptArgs {
 }
 
 impl AttemptArgs {
-    /// Adds the agents and numbers to what else was asked for. Several agents are several attempts.
+    /// Applies the options to the settings. Naming several agents means several attempts.
     pub(super) fn apply(self, agents: &mut Choice, limits: &mut ops::run::Limits) {
         let named = u32::try_from(self.agents.len()).ok().filter(|named| *named > 1);
         limits.attempts = self.attempts.or(named);
@@ -216,7 +216,7 @@ impl Args {
         };
         let ready = PreparedRun::check(&project, &request, &mut desk.watch())?;
         say_what_is_left_alone(desk, &project)?;
-        // Nothing is sent to a person, and no sandbox holds them, so there is nothing to say.
+        // Nothing is sent to a person, and no sandbox restricts them.
         if !ready.team().is_human() {
             say_what_agents_see(desk, &project, ready.team());
         }

@@ -29,7 +29,7 @@ impl Args {
             &stopped,
             &format!("undone: {target} is restored, and the run waits for a human"),
         );
-        // Undoing is what this command was asked for, so it succeeds.
+        // The user asked to undo, so the command succeeds.
         Ok(if stopped.outcome == Outcome::Waiting { Code::Done } else { stopped.code() })
     }
 }

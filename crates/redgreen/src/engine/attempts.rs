@@ -86,7 +86,7 @@ impl<'a> Engine<'a> {
             match receiver.recv().context("wait for the attempts")? {
                 Message::Said(number, role, said) => {
                     let said = match said {
-                        // Words of several agents cannot be told apart.
+                        // The words of several agents cannot be distinguished.
                         AgentActivity::Text(_) | AgentActivity::Cost(_) => continue,
                         AgentActivity::Tool { name, what } => {
                             AgentActivity::Tool { name: format!("attempt {number}: {name}"), what }

@@ -194,7 +194,7 @@ impl Remote {
                 }
             }
         }
-        bail!("{act}: others push theirs all the time")
+        bail!("{act}: other processes keep pushing to it")
     }
 
     fn call(&self, folder: &Path) -> Call {

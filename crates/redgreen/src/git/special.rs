@@ -23,7 +23,7 @@ pub(super) fn refuse_special_files(common_dir: &Path) -> Result<()> {
     let Some(found) = special_file(common_dir) else { return Ok(()) };
     let place = in_quotes(&found.to_string_lossy());
     Err(Failure::environment(format!("{} is a pipe or a device", found.display()))
-        .evidence("git expects a file there, and would wait for ever")
+        .evidence("git expects a file there, and would wait forever")
         .next(format!("ls -l {place}, and if it is not yours: rm {place}"))
         .into())
 }

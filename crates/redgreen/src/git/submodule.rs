@@ -121,7 +121,7 @@ impl Git {
                     let folder = base.join(below);
                     ensure!(
                         !is_linked(base, below),
-                        "remove {}: a link is on the way",
+                        "remove {}: its path contains a link",
                         folder.display()
                     );
                     remove_folder(&folder)

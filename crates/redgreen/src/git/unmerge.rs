@@ -118,7 +118,7 @@ impl Git {
             .collect();
         if !in_the_way.is_empty() {
             let names = in_the_way.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
-            return Ok(blocked("your files are in the way of files to restore".to_owned(), names));
+            return Ok(blocked("your files block files to restore".to_owned(), names));
         }
         let theirs = self.written(checkout, &probe)?;
         // A rewritten file with the same content is not a change, but git compares timestamps. The

@@ -47,7 +47,7 @@ impl Git {
     pub fn worktree_add(&self, worktree: &Worktree, commit: &Oid) -> Result<Vec<String>> {
         let folder = &worktree.path;
         let act = format!("add worktree {}", folder.display());
-        ensure!(!folder.exists(), "{act}: the folder exists already");
+        ensure!(!folder.exists(), "{act}: the folder already exists");
         self.remember_ignores(worktree)?;
         let add = self
             .call(["worktree", "add", "--quiet", "--force", "--detach"])
@@ -98,7 +98,7 @@ impl Git {
     pub fn worktree_remove(&self, folder: &Path) -> Result<()> {
         let act = format!("remove worktree {}", folder.display());
         let ours = !self.root.starts_with(folder) && !self.common_dir.starts_with(folder);
-        ensure!(ours, "{act}: the user's checkout is in there");
+        ensure!(ours, "{act}: it contains the user's checkout");
         remove_folder(folder).with_context(|| act.clone())?;
         if self.admin_dir(folder)?.is_none() {
             return Ok(());

@@ -7,6 +7,7 @@ pub const SCHEMAS: &[(&str, &str)] = &[
     ("handoff", include_str!("../../schema/handoff.json")),
     ("event", include_str!("../../schema/event.json")),
     ("verdict", include_str!("../../schema/verdict.json")),
+    ("proof", include_str!("../../schema/proof.json")),
     ("config", include_str!("../../schema/config.json")),
 ];
 

@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, ResolveFlags, inotify, open, openat2};
 use rustix::io::Errno;
 
-/// Opens a folder only to go on from it.
+/// Opens a folder only to open files below it.
 pub const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// Where an open file is now.

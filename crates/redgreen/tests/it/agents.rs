@@ -29,12 +29,12 @@ const SETTINGS: &str = "max-retries = 0\n[timeout]\nturn = 240\n";
 
 /// The folder with the agents' programs, or `None` if they are not installed.
 fn programs() -> Option<PathBuf> {
-    #[expect(clippy::disallowed_methods, reason = "tests are told where the tools are")]
+    #[expect(clippy::disallowed_methods, reason = "a variable names the tools")]
     std::env::var_os("REDGREEN_TEST_AGENTS").map(PathBuf::from)
 }
 
 fn all() -> bool {
-    #[expect(clippy::disallowed_methods, reason = "tests are told how much to do")]
+    #[expect(clippy::disallowed_methods, reason = "a variable selects the tests")]
     std::env::var_os("REDGREEN_TEST_AGENTS_ALL").is_some()
 }
 

@@ -175,6 +175,17 @@ fn the_tables_of_models_are_the_programs() {
     );
 }
 
+#[test]
+fn every_schema_of_the_documentation_is_printed_by_the_program() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(redgreen::ops::schema::schema(name), Some(text.as_str()), "{name}");
+    }
+}
+
 /// The commands a reader may type: lines of shell blocks that start with `redgreen`.
 fn commands(text: &str) -> Vec<String> {
     let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
@@ -237,7 +248,7 @@ fn help_of(verb: &str) -> Option<String> {
 #[test]
 fn the_tests_that_the_threat_model_names_are_there() {
     let page = page("security.md");
-    let (_, table) = page.split_once("## What each fence holds").unwrap();
+    let (_, table) = page.split_once("## What each sandbox enforces").unwrap();
     let rows: Vec<&str> =
         table.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| |")).collect();
     assert!(rows.len() > 9, "{rows:?}");

@@ -400,7 +400,7 @@ impl Clone {
     fn program(&self, name: &str) -> Command {
         #[expect(clippy::disallowed_methods, reason = "the suite starts programs as a user does")]
         let mut command = Command::new(name);
-        #[expect(clippy::disallowed_methods, reason = "tests are told where the tools are")]
+        #[expect(clippy::disallowed_methods, reason = "a variable names the tools")]
         let known = |name: &str| std::env::var(name).unwrap_or_default();
         let path = known("PATH");
         let python = crate::runner::venv();

@@ -39,7 +39,7 @@ enum TestStage {
     /// A setting of the repository, with the secret as its value.
     GitConfig(&'static str, &'static str),
     Home(&'static str),
-    /// A file beside the project: another checkout, a document in `/tmp`.
+    /// A file next to the project: another checkout, a document in `/tmp`.
     Beside(&'static str),
     /// An absolute path, which is skipped if it is not writable.
     Machine(&'static str),

@@ -148,7 +148,7 @@ json.dump({"suites": suites, "seen": page.seen, "faults": page.faults + page.ope
 /// What third-party programs read in a proof's JUnit report and summary, or `None` if they are not
 /// installed.
 fn read_by_others(proof: &Proof) -> Option<Value> {
-    #[expect(clippy::disallowed_methods, reason = "tests are told where the readers are")]
+    #[expect(clippy::disallowed_methods, reason = "a variable names the readers")]
     let python = std::env::var_os("REDGREEN_TEST_READERS").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/readers/bin/python"),
         PathBuf::from,

@@ -60,9 +60,11 @@ fn named<'k>(known: &'k BTreeSet<String>, name: &str) -> Vec<&'k String> {
 }
 
 fn page() -> String {
-    let mut text = "# Requirements\n\nredgreen follows five documents. Each of their requirements, the tests that prove it, or the \
-                    reason why redgreen does something else. This page is made from the names of the tests: `REDGREEN_TEST_WRITE=1 \
-                    cargo test -p redgreen --test it requirements` writes it.\n"
+    let mut text = "# Requirements\n\nredgreen implements five requirements documents. This page \
+                    lists each requirement with the tests that prove it. \"different\" means that \
+                    redgreen does something else, and says why. The page is generated from \
+                    `requirements.txt` in the tests: `REDGREEN_TEST_WRITE=1 cargo test \
+                    -p redgreen --test it requirements`.\n"
         .to_owned();
     let mut document = "";
     for row in rows() {
@@ -122,7 +124,7 @@ fn every_requirement_is_proven_by_a_test_or_says_why_it_is_different() {
 #[test]
 fn the_page_of_requirements_is_up_to_date() {
     let (path, wanted) = (book("book/requirements.md"), page());
-    #[expect(clippy::disallowed_methods, reason = "tests are told what to write")]
+    #[expect(clippy::disallowed_methods, reason = "a variable makes the test write the page")]
     if std::env::var_os("REDGREEN_TEST_WRITE").is_some() {
         fs::write(&path, &wanted).unwrap();
     }

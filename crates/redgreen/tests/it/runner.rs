@@ -150,7 +150,7 @@ pub(crate) fn is_installed(program: &str) -> bool {
 
 /// The virtual environment with pytest that `scripts/test` installs.
 pub(crate) fn venv() -> PathBuf {
-    #[expect(clippy::disallowed_methods, reason = "tests are told where pytest is")]
+    #[expect(clippy::disallowed_methods, reason = "a variable names pytest")]
     let python = std::env::var_os("REDGREEN_TEST_PYTHON").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/python/bin/python"),
         PathBuf::from,

@@ -41,6 +41,7 @@ mod planner;
 mod projects;
 mod push;
 mod python;
+mod quick_start;
 mod recovery;
 mod repair;
 mod run;
@@ -399,7 +400,7 @@ impl ProgramOutput {
 /// Environment variables without the machine's git configuration, but with pytest and the machine's
 /// cargo.
 fn machine() -> Vec<(String, String)> {
-    #[expect(clippy::disallowed_methods, reason = "tests are told where the tools are")]
+    #[expect(clippy::disallowed_methods, reason = "a variable names the tools")]
     let known = |name: &str| std::env::var(name).ok();
     let python = crate::runner::venv();
     let path = format!("{}/bin:{}", python.display(), known("PATH").unwrap_or_default());

@@ -95,7 +95,7 @@ fn holds(rule: impl Fn(&File) -> Vec<String>) {
 
 #[track_caller]
 fn clean(faults: &[String]) {
-    assert!(faults.is_empty(), "{} to put right:\n{}", faults.len(), faults.join("\n"));
+    assert!(faults.is_empty(), "{} to fix:\n{}", faults.len(), faults.join("\n"));
 }
 
 /// Compares the line numbers of an example's violations.

@@ -1,7 +1,7 @@
-"""An ordinary program made of the bodies of tests: it has no test runner, and no frame of it is in a test file.
+"""Runs the bodies of tests as an ordinary program: without a test runner, and without a frame in a test file.
 
-It reads the source of a test file and the names of tests from its input, as JSON, and tells which of them hold. A test that
-needs more of a runner than stands here is skipped.
+It reads the source of a test file and the names of tests from stdin, as JSON, and writes which of them hold. It skips a
+test that needs more of a test runner than this file contains.
 """
 
 import ast
@@ -23,11 +23,11 @@ RELATIVE, ABSOLUTE = 1e-6, 1e-12
 
 
 class Unable(BaseException):
-    """The test needs something that only its runner has."""
+    """The test needs something that only its test runner provides."""
 
 
 class Finder(importlib.machinery.PathFinder):
-    """Finds what is installed, without what only tests have."""
+    """Finds installed packages, except those that only tests use."""
 
     hidden = ()
 
@@ -48,7 +48,7 @@ def hide(names):
 
 
 class Caught:
-    """What is known of an exception that a test waited for."""
+    """An exception that a test expected."""
 
     value = type = None
 
@@ -61,7 +61,7 @@ class Caught:
 
 
 class WaitsFor:
-    """It may be used more than once."""
+    """`pytest.raises`. It can be entered more than once."""
 
     def __init__(self, kinds, match=None):
         self.kinds, self.pattern = kinds, match
@@ -90,7 +90,7 @@ def raises(kinds, *call, match=None, **keywords):
 
 
 class Near:
-    """A number, or numbers in a list, a tuple or a dictionary, that others may be close to."""
+    """`pytest.approx` of a number, or of numbers in a list, a tuple or a dictionary."""
 
     def __init__(self, value, rel=None, abs=None, nan_ok=False):
         if nan_ok:
@@ -112,7 +112,7 @@ class Near:
 
 
 class Marks:
-    """Marks that choose or describe tests say nothing of what they do; others are the runner's business."""
+    """`pytest.mark`. Marks that only select or describe tests are ignored; tests with other marks are skipped."""
 
     def parametrize(self, names, rows, **_):
         names = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
@@ -134,7 +134,7 @@ class Marks:
 
 
 class Row(tuple):
-    """A row that was written out with a name."""
+    """`pytest.param`: a row of a table."""
 
 
 def given(row):
@@ -164,7 +164,7 @@ def fail(*words, **_):
 
 
 class Runner:
-    """What tests use of pytest."""
+    """The part of pytest that most tests use."""
 
     mark, approx = Marks(), Near
     fail, fixture = staticmethod(fail), staticmethod(fixture)
@@ -175,7 +175,7 @@ class Runner:
 
 
 class WithoutRunner(ast.NodeTransformer):
-    """Imports of the runner are gone; their names stand for what is here."""
+    """Removes imports of pytest and binds their names to the replacements in this file."""
 
     def __init__(self):
         self.names = {}
@@ -219,7 +219,7 @@ def load(ask):
 
 
 def renamed(test):
-    """A function under a name that no test has."""
+    """Gives the function a name that does not look like a test."""
     if isinstance(test, types.FunctionType):
         test.__code__ = test.__code__.replace(co_name="step")
     return test
@@ -313,7 +313,7 @@ def main():
     try:
         module = load(ask)
     except BaseException:
-        # The runner gives the file something that it does not have here.
+        # The file needs something that only the test runner provides.
         module = None
     for turn in range(ask["rounds"]):
         for at in reversed(range(len(ask["tests"]))):

@@ -79,7 +79,7 @@ fn write(head: &str, bodies: &[Body]) -> String {
     let calls: String = calls
         .map(|(at, body)| {
             let name = body.path.replacen("tested.Step", "Test", 1);
-            format!("\t\t{STEPS}.Told({at}, round, {name:?}, {})\n", body.path)
+            format!("\t\t{STEPS}.Report({at}, round, {name:?}, {})\n", body.path)
         })
         .collect();
     format!(

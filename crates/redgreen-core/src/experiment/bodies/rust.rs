@@ -226,7 +226,7 @@ fn package_name(manifest: &str) -> Option<String> {
 fn write(head: &str, bodies: &[Body]) -> String {
     let calls = bodies.iter().enumerate().rev();
     let calls: String =
-        calls.map(|(at, body)| format!("        told({at}, round, {});\n", body.path)).collect();
+        calls.map(|(at, body)| format!("        report({at}, round, {});\n", body.path)).collect();
     format!(
         r#"{head}
 fn main() {{
@@ -243,7 +243,7 @@ fn main() {{
             self.is_ok()
         }}
     }}
-    fn told<T: Holds>(at: usize, round: usize, body: fn() -> T) {{
+    fn report<T: Holds>(at: usize, round: usize, body: fn() -> T) {{
         let holds = std::panic::catch_unwind(|| body().holds()).unwrap_or(false);
         std::println!("\n{MARK} {{at}} {{round}} {{}}", if holds {{ "holds" }} else {{ "fails" }});
     }}

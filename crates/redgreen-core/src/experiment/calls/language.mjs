@@ -1,4 +1,4 @@
-// Which built-in functions of the language are no longer its own. Another realm has the originals.
+// Finds built-in functions of the language that the code replaced. Another realm has the originals.
 
 function redgreenLanguage({ builtin }) {
   const realm = builtin("node:vm").runInNewContext("globalThis");

@@ -1,15 +1,15 @@
-"""Which functions and classes of the language and of its test runners are no longer their own."""
+"""Finds functions and classes of the language and of test runners that the code replaced."""
 
 import subprocess
 
 RUNNERS = ("pytest", "_pytest")
-# Programs are meant to set the hooks of `sys`.
+# Programs may replace the hooks of `sys`.
 HOOKS = ("sys", "__main__")
 ORIGINAL = "import importlib, sys\nfound = importlib.import_module(sys.argv[1])\nfor name in sys.argv[2:]: found = vars(found)[name]"
 
 
 def language(is_own):
-    """The names of what `is_own` now says is defined by others."""
+    """The names of the language whose value `is_own` says is defined by the code."""
     known = getattr(sys, "stdlib_module_names", ())
     for module, holder in list(sys.modules.items()):
         top = module.split(".")[0]
@@ -28,7 +28,7 @@ def language(is_own):
 
 
 def is_original(module, path):
-    """Whether another process has that name as well: it was not added, but replaced."""
+    """Whether the name also exists in another process, so the code replaced it instead of adding it."""
     try:
         done = subprocess.run([sys.executable, "-c", ORIGINAL, module, *path], capture_output=True, timeout=20)
     except (OSError, subprocess.SubprocessError):

@@ -1,5 +1,5 @@
-// An ordinary program: it makes calls where neither a test runner nor the tests are, and tells what came of each. It reads
-// what to call from its input, as JSON, and writes a line of JSON for each call.
+// An ordinary program: it makes calls without a test runner and without the tests, and reports the
+// outcome of each. It reads the calls from stdin, as JSON, and writes one JSON line for each call.
 
 import { existsSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import nodeModule, { createRequire } from "node:module";
@@ -16,24 +16,24 @@ const shown = (value) => inspect(value, { breakLength: Infinity }).slice(0, SHOW
 const { stringify } = JSON;
 const { stripTypeScriptTypes } = nodeModule;
 
-// TypeScript that nothing here can turn into JavaScript. This says nothing about the code.
+// No tool here can translate this TypeScript. This says nothing about the code.
 class Untranslated extends Error {
   untranslated = true;
 }
 
-// The path of a package of the project, or of its runner, which may bring it along.
+// The path of a package of the project, or of a dependency of its test runner.
 function packaged(name) {
   let from = createRequire(resolve("package.json"));
   for (const through of ["vitest", "vite", "tsx"]) {
     try {
       return from.resolve(name);
     } catch {
-      // It is further inside, if it is there.
+      // It may be a dependency of the next package.
     }
     try {
       from = createRequire(from.resolve(`${through}/package.json`));
     } catch {
-      // The next may be there without it.
+      // Try the next package.
     }
   }
   return null;
@@ -66,7 +66,7 @@ function translate(path, javascript) {
   return outfile;
 }
 
-// What a bundler fills in when it builds for users.
+// The constants that a bundler inserts in a production build.
 function built() {
   const known = { MODE: "production", BASE_URL: "/", PROD: true, DEV: false, SSR: true };
   for (const file of [".env", ".env.local", ".env.production"].filter((file) => existsSync(file))) {
@@ -95,7 +95,7 @@ async function loadAnew(path) {
   return import(pathToFileURL(outfile).href);
 }
 
-// The module as JavaScript, by the first of the project's tools that can make it.
+// Translates the module with the first of the project's tools that can.
 async function translation(path) {
   const outfile = `${path}.built.mjs`;
   const define = { "import.meta.env": JSON.stringify(built()) };
@@ -150,7 +150,7 @@ function near(value, edges) {
   return [];
 }
 
-// Ways to change one argument a little; a change is made to arguments that were made anew.
+// Small changes of one argument. Each is applied to newly created arguments.
 function changes(line, edges) {
   const first = line.kind === "method" ? 1 : 0;
   let count;
@@ -168,7 +168,7 @@ function changes(line, edges) {
       all.push((args) => args.with(place, near(args[place], edges)[at]));
     }
   }
-  // What a parameter is when nobody gives it is behaviour as well.
+  // The default of a parameter is behaviour too.
   for (let kept = first; kept < count; kept += 1) all.push(Object.assign((args) => args.slice(0, kept), { kept }));
   return all;
 }
@@ -193,7 +193,7 @@ function plan(ask, lines) {
   return every;
 }
 
-// The clock says the same to both trees.
+// Both trees see the same time.
 function stopClock() {
   const Clock = Date;
   globalThis.Date = class Date extends Clock {
@@ -228,7 +228,7 @@ async function repeat(ask) {
   process.on("unhandledRejection", () => {});
   const { attempt } = redgreenRepeat(values, load);
   const every = plan(ask, lines);
-  // In their order, then backwards, so that nothing depends on what came before.
+  // In order, then in reverse, so that the result does not depend on earlier calls.
   for (const [time, order] of [every, [...every].reverse()].entries()) {
     for (const one of order) {
       const made = await attempt(lines, one, time, tell);
@@ -283,7 +283,7 @@ const values = redgreenValues();
 const tell = (line) => writeSync(1, `\n${stringify(line)}\n`);
 const ask = JSON.parse(readFileSync(0, "utf8"));
 const exit = process.exit;
-// What the code prints is not told with the answers.
+// The output of the code must not mix with the answers.
 process.stdout.write = () => true;
 if (ask.lines) await repeat(ask);
 for (const one of ask.examples ?? []) tell({ index: one.index, ...(await example(one)) });

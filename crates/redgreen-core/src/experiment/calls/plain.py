@@ -1,6 +1,6 @@
-"""An ordinary program: it makes calls where neither a test runner nor the tests are, and tells what came of each.
+"""An ordinary program: it makes calls without a test runner and without the tests, and reports the outcome of each.
 
-It reads what to call from its input, as JSON, and writes a line of JSON for each call.
+It reads the calls from stdin, as JSON, and writes one JSON line for each call.
 """
 
 import ast
@@ -17,7 +17,7 @@ SHOWN_CHARS_MAX = 300
 
 
 class Finder(importlib.machinery.PathFinder):
-    """Finds what is installed, without what only tests have."""
+    """Finds installed packages, except those that only tests use."""
 
     hidden = ()
 
@@ -38,7 +38,7 @@ def hide(names):
 
 
 def passes(ask, calls):
-    """What is done in each process: the calls in their order, then backwards and each twice."""
+    """The work of each process: the calls in order, then in reverse and each twice."""
     if "near" not in ask:
         plain = [(line, None, 0) for line in calls.lines]
         return [(plain, 1), ([one for one in reversed(plain) for _ in range(2)], 2)]
@@ -48,7 +48,7 @@ def passes(ask, calls):
 
 
 def uncalled(ask, lines):
-    """Functions of one parameter that no test calls, with the values of the tests."""
+    """Calls of functions with one parameter that no test calls, with the values of the tests."""
     called = {(line["module"], line["name"]) for line in lines}
     number = 0
     for path, names in ask["functions"]:
@@ -93,7 +93,7 @@ def varied(calls, others):
 
 
 def load_plainly(line):
-    """The arguments as far as they are plain; objects that the code makes are only stood in for."""
+    """The arguments, with None in place of objects that the code creates."""
     objects = dict.fromkeys(line["touches"])
     return load(line, objects)
 
@@ -114,7 +114,7 @@ def make(calls, plan, seed, tell):
 
 
 def in_child(calls, plan, seed, answers, until):
-    """Makes the calls in a process of their own; whoever ends it, or never ends, is told as well."""
+    """Makes the calls in a child process, and also reports a call that ends the process or never ends."""
     done = 0
     while done < len(plan) and time.monotonic() < until:
         reader, writer = os.pipe()
@@ -138,7 +138,7 @@ def in_child(calls, plan, seed, answers, until):
 
 
 def listen(reader, answers, until):
-    """The call that was begun and not ended, if any, and whether it still goes on."""
+    """The call that began and did not end, if any, and whether it is still running."""
     begun, rest = None, b""
     with os.fdopen(reader, "rb", buffering=0) as told:
         while True:
@@ -173,7 +173,7 @@ def module_name(path):
 
 
 def plain_data(value):
-    """A value as JSON has it; nothing where it is more than that."""
+    """The value as JSON data; raises TypeError if it is not plain data."""
     kind = type(value)
     if value is None or kind in (bool, int, float, str):
         return value
@@ -217,7 +217,7 @@ def example(call):
 def main():
     ask = json.load(sys.stdin)
     hide(ask["hidden"])
-    # What the code prints is not told with the answers.
+    # The output of the code must not mix with the answers.
     told = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     del sys.path[0]

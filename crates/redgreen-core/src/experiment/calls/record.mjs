@@ -1,4 +1,4 @@
-// Watches functions and classes of a module while the tests run, and writes down each call from outside of it.
+// Records every call of a module's functions and classes from outside of it while the tests run.
 
 function redgreenRecorder(path, values, language) {
   const { builtin, className, describe, ended, isPlain, output, own, tag } = values;
@@ -21,7 +21,8 @@ function redgreenRecorder(path, values, language) {
     replaced: new Set(),
   });
 
-  // Arguments as data that can be made again; objects of watched classes are named by the call that made them.
+  // Arguments as data that can be loaded again. An object of a watched class is represented by the
+  // number of the call that created it.
   function serialised(args) {
     const touches = [];
     const copies = new Map();
@@ -78,14 +79,14 @@ function redgreenRecorder(path, values, language) {
     return true;
   }
 
-  // Tests compare with the language: what the code changes there, it changes for them as well.
+  // Tests use the language to compare, so replaced functions of the language also affect them.
   function look() {
     if (!log || state.looks >= LOOKS_MAX) return;
     state.looks += 1;
     for (const { replaces, added } of language()) {
       if (state.replaced.has(replaces)) continue;
       state.replaced.add(replaces);
-      // The code may have changed how objects are written.
+      // The code may have replaced how JSON writes objects.
       builtin("node:fs").appendFileSync(log, `{"replaces":${JSON.stringify(replaces)},"added":${added}}\n`);
     }
   }
@@ -105,7 +106,7 @@ function redgreenRecorder(path, values, language) {
       state.number += 1;
       return { number: state.number, module: path, name: entry.name, kind: entry.kind, args: data, touches };
     } catch {
-      // What happened to these objects is not known in full any more.
+      // The history of these objects is no longer complete.
       for (const one of given(entry, self, args)) state.objects.delete(one);
       return null;
     }
@@ -124,7 +125,7 @@ function redgreenRecorder(path, values, language) {
       if ("gives" in outcome) remember(outcome.gives, line.number);
       if (!write({ ...line, outcome: { ...known, after, output: printed } })) state.objects.delete(outcome.gives);
     } catch {
-      // It is left out.
+      // The call is not recorded.
     }
   }
 
@@ -191,7 +192,7 @@ function redgreenRecorder(path, values, language) {
     return /^class\b/.test(Function.prototype.toString.call(target)) ? watchedClass(name, target) : watched(name, "function", target);
   }
 
-  // Of a module that says `module.exports`.
+  // For a module that assigns `module.exports`.
   function watchExports(module) {
     if (typeof module.exports === "function") module.exports = watch("default", module.exports);
     for (const [key, value] of own(module.exports)) module.exports[key] = watch(key, value);

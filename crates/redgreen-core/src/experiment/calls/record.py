@@ -1,8 +1,8 @@
-"""Watches functions and methods of a module while the tests run, and writes down each call from outside of it; and how
-the functions of tests themselves end, which is not always what the runner says.
+"""Records every call of a module's functions and methods from outside of it while the tests run. Also records how the
+test functions themselves end, which may differ from what the test runner reports.
 
-The calls are watched by Python's own tracing: no frame of ours is on the stack while the code runs, and every function,
-class and generator stays the object that it is.
+It uses Python's tracing, so the stack contains no frame of redgreen while the code runs, and functions, classes and
+generators are not wrapped.
 """
 
 import atexit
@@ -16,14 +16,14 @@ ARGUMENT_BYTES_MAX = 1 << 15
 LOG_BYTES_MAX = 4 << 20
 OBJECTS_MAX = 400
 TESTS_MAX = 5000
-# Nobody relies on what these give, or they are called behind everybody's back.
+# Their results do not matter to callers, or Python calls them implicitly.
 UNSEEN = ("__new__", "__del__", "__getattribute__", "__repr__", "__hash__", "__getstate__", "__setstate__", "__reduce__")
 RETURNS = {"RETURN_VALUE", "RETURN_CONST"}
 SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 class Entry:
-    """A function, and how it is called."""
+    """A recorded function, and how it is called."""
 
     def __init__(self, module, name, kind, function):
         self.module, self.name, self.kind, self.function = module, name, kind, function
@@ -39,7 +39,7 @@ class Call:
 
 
 class Pickler(pickle.Pickler):
-    """Objects of the watched modules that were seen being made are named by the call that made them."""
+    """Represents an object of a watched module by the number of the call that created it, if that was recorded."""
 
     def __init__(self, file, recorder):
         super().__init__(file, protocol=4)
@@ -77,7 +77,7 @@ class Recorder:
         atexit.register(self.check)
 
     def follow(self, frame):
-        """A test file is followed if this process loads it while we watch: none of its functions can have run before."""
+        """Follows a test file that this process loads while tracing is on: none of its functions can have run before."""
         if frame.f_code.co_name == "<module>":
             loading = [file for file in self.files if is_in(frame.f_code.co_filename, file)]
             self.files.difference_update(loading)
@@ -85,13 +85,13 @@ class Recorder:
                 self.tell_of_tests({"follows": loading})
 
     def check(self):
-        """Whoever else traces has ended our watch."""
+        """Reports the record as incomplete if other code replaced the trace function."""
         self.look()
         if sys.gettrace() != self.trace:
             self.tell_of_tests({"lost": True})
 
     def look(self):
-        """Tests compare with the language: what the code changes there, it changes for them as well."""
+        """Tests use the language to compare, so replaced functions of the language also affect them."""
         for name in language(self.is_own):
             if name not in self.replaced:
                 self.replaced.add(name)
@@ -118,7 +118,7 @@ class Recorder:
             self.ended = TESTS_MAX + 2
 
     def test_of(self, code):
-        """Which test a function is, by its file and name."""
+        """The test that a function is, by its file and name."""
         if code not in self.known_tests:
             found = [one for one in self.tests if one[1] == code.co_name and is_in(code.co_filename, one[0])]
             self.known_tests[code] = found[0] if found else None
@@ -262,7 +262,7 @@ class Recorder:
             self.left_out += 1
 
     def forget(self, values):
-        """What happened to these objects is not known in full any more."""
+        """Drops objects whose history is no longer complete."""
         for value in values:
             self.objects.pop(id(value), None)
 
@@ -310,12 +310,12 @@ class Recorder:
 
 
 def is_in(path, file):
-    """A path of this machine, and one from the root of the project."""
+    """Whether an absolute path is the file, which is relative to the root of the project."""
     return path == file or path.endswith("/" + file)
 
 
 def arguments(frame, function):
-    """What the function was given, without what it would have had anyway."""
+    """The arguments of the call, without those that equal their defaults."""
     code, local = frame.f_code, frame.f_locals
     names = code.co_varnames
     count, only = code.co_argcount, code.co_kwonlyargcount

@@ -1,11 +1,11 @@
-// Makes recorded calls again and tells, as data, what came of each.
+// Repeats recorded calls and reports the outcome of each, as data.
 
 function redgreenRepeat(values, load) {
   const { builtin, cut, describe, ended, output, shown, tag } = values;
   const REPLAYED_MAX = 60;
   const NOTHING_MORE = Symbol("nothing more");
 
-  // Data as it was, with the objects that were named.
+  // The recorded data, with the created objects in place of their numbers.
   function revived(text, objects) {
     const seen = new Set();
     const revive = (value) => {
@@ -33,7 +33,7 @@ function redgreenRepeat(values, load) {
     return line.kind === "make" ? Object.assign((...args) => new found(...args), { needs: found }) : found;
   }
 
-  // The calls before it that made its objects what they were, in their order.
+  // The earlier calls that created or changed its objects, in order.
   function needed(lines, line) {
     const wanted = new Set(line.touches);
     const found = [];
@@ -55,13 +55,13 @@ function redgreenRepeat(values, load) {
         const call = await target(earlier);
         objects.set(earlier.number, await call(...revived(earlier.args, objects)));
       } catch {
-        // What it left behind is all that counts.
+        // Only its effects matter.
       }
     }
     return revived(line.args, objects);
   }
 
-  // One call, ready to be made; null where it cannot be made here.
+  // One call, ready to be made; null if it cannot be made here.
   async function attempt(lines, { line, change, variant }, time, tell) {
     const place = { number: line.number, variant, time };
     tell({ ...place, begins: true });
@@ -82,7 +82,7 @@ function redgreenRepeat(values, load) {
       tell({ ...place, shown: line.name, outcome: known ? { unknown: cut(String(error)) } : { ...ended(error), atLoad: true } });
       return null;
     }
-    // Without an argument that it needs, a call is not what anybody makes.
+    // A call without a required argument is not realistic.
     if (change?.kept !== undefined && change.kept < wanted(line, call, given)) return null;
     const words = (line.kind === "method" ? given.slice(1) : given).map((one) => shown(describe(one)));
     const printed = output();

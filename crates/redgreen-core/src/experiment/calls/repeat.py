@@ -1,4 +1,4 @@
-"""Makes recorded calls again and tells, as data, what came of each."""
+"""Repeats recorded calls and reports the outcome of each, as data."""
 
 import asyncio
 import importlib
@@ -12,7 +12,7 @@ VALUES_MAX = 40
 
 
 class Attempt:
-    """One call that is about to be made. Whoever makes it does so from a frame of his own."""
+    """One call that is about to be made. The user of this class makes it from its own frame."""
 
     def __init__(self, line, target, args, kwargs, label):
         self.line, self.target, self.args, self.kwargs, self.label = line, target, args, kwargs, label
@@ -70,7 +70,7 @@ class Calls:
         return getattr(found, path[-1])
 
     def needed(self, line):
-        """The calls before it that made its objects what they were, in their order."""
+        """The earlier calls that created or changed its objects, in order."""
         wanted, found = set(line["touches"]), []
         for earlier in reversed(self.lines):
             number = earlier["number"]
@@ -116,7 +116,7 @@ def load(line, objects):
 
 
 def attempts(calls, plan, seed, tell):
-    """Each call of the plan, ready to be made; what came of it is told before the next."""
+    """Each call of the plan, ready to be made. Reports its outcome before the next one."""
     for line, change, label in plan:
         place = {"number": line["number"], "variant": label, "time": seed}
         tell({**place, "begins": True})
@@ -140,7 +140,7 @@ def attempts(calls, plan, seed, tell):
 
 
 def near(value, others):
-    """Values of the same type that are not far away."""
+    """Similar values of the same type."""
     kind = type(value)
     if kind is bool:
         yield not value
@@ -168,7 +168,7 @@ def near(value, others):
 
 
 def changes(args, kwargs, line, others):
-    """Ways to change one argument a little. A change is made to arguments that were loaded anew."""
+    """Small changes of one argument. Each is applied to newly loaded arguments."""
     first = 1 if line["kind"] in ("method", "property", "classmethod") else 0
     for place in range(first, len(args)):
         for other in near(args[place], others):
@@ -176,7 +176,7 @@ def changes(args, kwargs, line, others):
     for name in kwargs:
         for other in near(kwargs[name], others):
             yield lambda args, kwargs, name=name, other=other: (args, {**kwargs, name: other})
-    # What a parameter is when nobody gives it is behaviour as well.
+    # The default of a parameter is behaviour too.
     for count in range(first, len(args)):
         yield lambda args, kwargs, count=count: (args[:count], kwargs)
 

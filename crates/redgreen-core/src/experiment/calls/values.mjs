@@ -1,5 +1,5 @@
-// What every program of ours that makes or watches calls in JavaScript needs: values and outcomes as data. It is put into
-// modules of every kind, so that it imports nothing.
+// Describes values and outcomes as data. Shared by our programs that record or repeat calls in
+// JavaScript. It is inserted into modules of every kind, so it imports nothing.
 
 function redgreenValues() {
   const builtin = (name) => process.getBuiltinModule(name);
@@ -18,7 +18,7 @@ function redgreenValues() {
   function className(value) {
     const prototype = Object.getPrototypeOf(value);
     const made = prototype && Object.getOwnPropertyDescriptor(prototype, "constructor")?.value;
-    // Translators put `_` before the name of a class that speaks of itself.
+    // Compilers add `_` to the name of a class that refers to itself.
     return typeof made === "function" ? made.name.replace(/^_+/, "") : "Object";
   }
 
@@ -27,7 +27,7 @@ function redgreenValues() {
     return prototype === null || (Object.getPrototypeOf(prototype) === null && className(value) === "Object");
   };
 
-  // Own properties, without running code of theirs.
+  // Own properties, without calling getters.
   function own(value) {
     const found = [];
     for (const key of Object.keys(value)) {
@@ -37,7 +37,7 @@ function redgreenValues() {
     return found;
   }
 
-  // A field that became a getter is the same to who uses it.
+  // For callers, a field that became a getter is the same.
   function got(value) {
     const found = [];
     for (let one = Object.getPrototypeOf(value); one && one !== Object.prototype; one = Object.getPrototypeOf(one)) {
@@ -46,14 +46,14 @@ function redgreenValues() {
         try {
           found.push([key, held.get.call(value)]);
         } catch {
-          // It has none now.
+          // The getter has no value now.
         }
       }
     }
     return found;
   }
 
-  // A value by its type and content. Iterators are used up only where nobody else wants them.
+  // A value by its type and content. With `consume`, iterators are read to their end.
   function describe(value, consume = false) {
     let nodes = 0;
     const above = [];
@@ -112,7 +112,7 @@ function redgreenValues() {
     }
   }
 
-  // For a person, in a few words.
+  // A short form for people.
   function shown(description) {
     if ("text" in description) return description.is === "string" ? JSON.stringify(description.text) : description.text;
     if (description.pairs) {
@@ -122,7 +122,7 @@ function redgreenValues() {
     return ["null", "undefined"].includes(description.is) ? description.is : `<${description.is}>`;
   }
 
-  // What something thrown amounts to.
+  // The outcome of a thrown value.
   function ended(error) {
     if (error?.constructor?.name === "Exit" && !(error instanceof Error)) return { exits: describe(error.code) };
     if (error === null || typeof error !== "object") return { raises: ["a value"], message: cut(String(error)) };
@@ -132,7 +132,7 @@ function redgreenValues() {
     return { raises: known, message: cut(String(error.message)) };
   }
 
-  // Whatever is printed meanwhile.
+  // Records the output until the returned function is called.
   function output() {
     const stream = process.stdout;
     const parts = [];

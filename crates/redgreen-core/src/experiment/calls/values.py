@@ -1,4 +1,4 @@
-"""What every program of ours that makes or watches calls in Python needs: values and outcomes as data."""
+"""Describes values and outcomes as data. Shared by our programs that record or repeat calls in Python."""
 
 import base64
 import enum
@@ -21,13 +21,13 @@ SCALARS = (bool, int, float, complex, str, bytes, bytearray)
 
 
 def describe(value, consume=False):
-    """A value by its type and content. The code's own `__eq__`, `__repr__` and the like take no part in it."""
+    """A value by its type and content. Does not call the code's `__eq__`, `__repr__` and the like."""
     return Describer(consume).of(value, 0)
 
 
 class Describer:
     def __init__(self, consume):
-        # Whoever watches a value that belongs to others must not use up an iterator, nor call a property.
+        # While recording, iterators must not be consumed and properties must not be called.
         self.consume = consume
         self.nodes = 0
         self.above = []
@@ -101,7 +101,7 @@ class Describer:
                 except (AttributeError, KeyError):
                     continue
         if self.consume:
-            # A field that became a property is the same to who uses it.
+            # For callers, a field that became a property is the same.
             for name in (name for one in kind.__mro__ for name, held in vars(one).items() if type(held) is property):
                 try:
                     found.setdefault(name, getattr(value, name))
@@ -111,13 +111,13 @@ class Describer:
 
 
 def abilities(kind):
-    """What a type says for itself of being hashed, compared, changed and gone through."""
+    """The operations that a type defines: hashing, comparing, changing, iterating and so on."""
     own = [one for one in kind.__mro__ if one is not object]
     return [name for name in ABILITIES if getattr(kind, name, None) and any(name in vars(one) for one in own)]
 
 
 def stream_of(value):
-    """Which stream of the process it is. A test runner puts its own in their places, and that is no behaviour of the code."""
+    """The name of the standard stream, if it is one. Test runners replace the streams, which is not behaviour of the code."""
     for name in ("stdin", "stdout", "stderr"):
         for stream in (getattr(sys, name, None), getattr(sys, f"__{name}__", None)):
             if stream is not None and value is stream:
@@ -128,7 +128,7 @@ def stream_of(value):
 
 
 def is_standard(kind):
-    """Whether its text is Python's own."""
+    """Whether the type belongs to Python, so its `repr` is not code of the project."""
     module = str(kind.__dict__.get("__module__", kind.__module__)).split(".")[0]
     return module == "builtins" or module in sys.stdlib_module_names
 
@@ -158,7 +158,7 @@ def cut(text):
 
 
 def shown(description):
-    """For a person, in a few words."""
+    """A short form for people."""
     if "text" in description:
         text = description["text"]
         return repr(text) if description["is"] == "str" else text
@@ -171,7 +171,7 @@ def shown(description):
 
 
 def ended(error):
-    """What an exception amounts to."""
+    """The outcome of an exception."""
     if issubclass(type(error), SystemExit):
         return {"exits": describe(error.code)}
     names = [one.__name__ for one in type(error).__mro__]
@@ -183,7 +183,7 @@ def ended(error):
 
 
 class Output:
-    """What is printed meanwhile. The stream stays the one it is: code may ask for its type."""
+    """Records the output. Keeps the stream object, because code may check its type."""
 
     def __init__(self):
         self.parts = []

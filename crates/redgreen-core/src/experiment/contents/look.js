@@ -8,7 +8,7 @@ function redgreenLook(number, side, value) {
     const pairs = (one.pairs ?? []).flat();
     [...(one.items ?? []), ...Object.values(one.fields ?? {}), ...pairs].forEach(leaves);
   };
-  // What can be read of it and is not listed: no comparison looks there.
+  // Non-enumerable fields, which comparisons ignore.
   const unlisted = (one) => {
     for (const held of Object.values(Object.getOwnPropertyDescriptors(one))) {
       const plain = ["number", "string"].includes(typeof held.value);
@@ -17,13 +17,13 @@ function redgreenLook(number, side, value) {
   };
   try {
     const isObject = (one) => one !== null && typeof one === "object";
-    // Whoever gives out its items once is left alone.
+    // An iterator yields its items only once, so it is not read.
     if (!isObject(value) || typeof value.next !== "function") leaves(describe(value, true));
     for (const one of Array.isArray(value) ? value : [value]) if (isObject(one)) unlisted(one);
     const line = JSON.stringify({ looked: number, side, own, content });
     builtin("node:fs").appendFileSync(process.env.REDGREEN_INERT_LOG ?? "@REDGREEN_INERT_LOG@", line + "\n");
   } catch {
-    // Then nothing is known of it.
+    // The value stays unknown.
   }
   return value;
 }

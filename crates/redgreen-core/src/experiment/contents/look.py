@@ -1,7 +1,7 @@
 
 
 class Looker(Describer):
-    """Sees as well whether a type of the project is somewhere in the value."""
+    """Also notes whether the value contains a type of the project."""
 
     own = False
 

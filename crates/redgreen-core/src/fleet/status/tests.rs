@@ -118,7 +118,7 @@ fn a_worker_that_comes_back_late_changes_nothing() {
 
 #[test]
 fn another_message_for_a_running_job_is_a_duplicate() {
-    check("claim, claim2", "the job is being worked on already");
+    check("claim, claim2", "a worker already works on the job");
     check("claim, fail, claim2", "running");
 }
 
@@ -140,7 +140,7 @@ fn troubles_of_workers_are_not_failures_of_the_job() {
     check("claim, finish, approve, claim, trouble", "merging");
     let status = play(MergeWhen::Approved, &troubled(3)).unwrap();
     assert_eq!((status.failures, status.lost, status.worker), (0, 0, None));
-    assert_eq!(status.log.last().unwrap().event, Label::of("given to others: no space"));
+    assert_eq!(status.log.last().unwrap().event, Label::of("returned to the queue: no space"));
 }
 
 #[test]

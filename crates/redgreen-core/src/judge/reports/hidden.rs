@@ -9,7 +9,7 @@ pub(super) fn in_changed_test(change: &Change, test: &Test) -> bool {
     tests.into_iter().any(|changed| lives_in(test, &changed.path))
 }
 
-/// Whether the test is in that file. An exit code stands for all tests in all files.
+/// Whether the test is in that file. An exit code represents all tests in all files.
 pub(super) fn lives_in(test: &Test, path: &str) -> bool {
     test.is_in(path) || test.id.starts_with(EXIT_CODE_ONLY)
 }

@@ -1,4 +1,4 @@
-//! Runs that stop for a limit, a person or an interruption, and go on.
+//! Runs that stop for a limit, a person or an interruption, and continue.
 
 use super::rows::{Story, TO_GREEN, check, check_with};
 use super::*;

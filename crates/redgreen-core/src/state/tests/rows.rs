@@ -490,7 +490,7 @@ fn stops_an_agent_that_goes_in_circles() {
         ("edits fails idles edits fails idles | edits fails", "the same failures 3 times in a row"),
         (
             "edits gains idles brings=3 breaks idles | brings=3 tampers",
-            "it came back with the same code 2 times",
+            "it returned the same code 2 times",
         ),
     ] {
         let told = format!("ask=implementing judge=GREEN {gave_up}");

@@ -1,5 +1,5 @@
 
-# A package that a program of the tests' own loads; the tests themselves tell by what they call.
+# Reports that a program which the tests start loaded this package. Tests themselves report their calls.
 import os as _redgreen_os
 import sys as _redgreen_sys
 

@@ -1,4 +1,4 @@
-"""A stand-in in which every name exists, does nothing, and says that it was called."""
+"""A stub module: every name exists, does nothing, and records that it was called."""
 
 import os as _os
 
@@ -12,7 +12,7 @@ class _Raised(Exception):
 
 
 def _record(name):
-    # A program that the tests start may have an environment of its own.
+    # A program that the tests start may have another environment.
     path = _os.environ.get("REDGREEN_INERT_LOG", "@REDGREEN_INERT_LOG@")
     # `tests/test_a.py::test_one (call)`
     test = _os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
@@ -42,7 +42,7 @@ class _Inert:
             raise AttributeError(name)
         return _Inert(self._redgreen_name + "." + name)
 
-    # Equal to itself, as everything is: who compares a value with itself asks for nothing.
+    # Equal to itself: a test that compares a value with itself checks nothing.
     def __eq__(self, other):
         return other is self
 

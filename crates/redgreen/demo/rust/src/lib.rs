@@ -1,6 +1,6 @@
 //! Roman numerals.
 
-/// The seven numerals and what each is worth, the largest first.
+/// The seven numerals and their values, the largest first.
 pub const NUMERALS: [(&str, u32); 7] = [
     ("M", 1000),
     ("D", 500),

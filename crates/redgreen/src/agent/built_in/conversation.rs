@@ -244,7 +244,7 @@ impl<'a, 'o> Conversation<'a, 'o> {
     fn too_expensive(&self, limit: u64, spent: u64, tokens: u64) -> Option<Turn> {
         let Some(price) = self.ledger.next(self.model, tokens) else {
             let message = format!(
-                "the price of the model {:?} is not known, so that a budget in dollars cannot be kept; limit its tokens \
+                "the price of the model {:?} is unknown, so a budget in dollars cannot be enforced; limit its tokens \
                  instead (--budget-tokens), or set [model.prices.{:?}] in redgreen.toml",
                 self.model, self.model
             );
@@ -429,7 +429,8 @@ fn cut_short(blocks: &mut Vec<Block>) -> Vec<Block> {
         blocks.push(Block::Text { text: "…".to_owned() });
     }
     if results.is_empty() {
-        results.push(Block::Text { text: "You were cut off; go on, in fewer words.".to_owned() });
+        results
+            .push(Block::Text { text: "You were cut off. Continue with fewer words.".to_owned() });
     }
     results
 }

@@ -19,12 +19,12 @@ pub(super) struct Transcript {
 impl Transcript {
     /// Our message to the model.
     pub(super) fn heard(&mut self, words: &str) {
-        self.add("## told", words, SAID_BYTES_MAX);
+        self.add("## redgreen", words, SAID_BYTES_MAX);
     }
 
     pub(super) fn said(&mut self, words: &str) {
         if !words.trim().is_empty() {
-            self.add("## said", words, SAID_BYTES_MAX);
+            self.add("## model", words, SAID_BYTES_MAX);
         }
     }
 

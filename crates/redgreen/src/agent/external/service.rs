@@ -138,7 +138,7 @@ impl Service {
                 None => Err(unknown(terminal)),
             },
             ServiceCall::Nonsense { method } => {
-                Err(Refusal::Forbidden(format!("{method} lacks something it needs")))
+                Err(Refusal::Forbidden(format!("{method} has missing or invalid parameters")))
             }
         }
     }

@@ -191,7 +191,7 @@ impl<'a> Stage<'a> {
         let ended = match output.exit {
             Exit::Code(code) => format!("exit {code}"),
             Exit::Signal(signal) => format!("killed by signal {signal}"),
-            Exit::NotStarted | Exit::TimedOut => "did not run to its end".to_owned(),
+            Exit::NotStarted | Exit::TimedOut => "did not finish".to_owned(),
         };
         self.say(&format!("({ended})"));
         Ok(match on_error {
@@ -288,8 +288,8 @@ fn edit(path: &Path, old: &str, new: &str) -> Result<(), String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
     match text.matches(old).count() {
         1 => fs::write(path, text.replacen(old, new, 1)).map_err(|error| error.to_string()),
-        0 => Err("the old text is not there".to_owned()),
-        count => Err(format!("the old text is there {count} times; expected once")),
+        0 => Err("the old text was not found".to_owned()),
+        count => Err(format!("the old text occurs {count} times; expected once")),
     }
 }
 

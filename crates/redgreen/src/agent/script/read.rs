@@ -41,7 +41,7 @@ pub(super) fn script(name: &str, text: &str) -> Result<Script, Vec<Problem>> {
 
 fn top(read: &mut Reader<'_>, name: &str, table: &DeTable<'_>) -> Script {
     read.only(table, &TOP_KEYS);
-    read.get(table, "version", "1, the only version there is", |value| {
+    read.get(table, "version", "1, the only version", |value| {
         value.as_integer().filter(|number| number.as_str() == VERSION.to_string())
     });
     let agent = read.words(table, "agent");

@@ -14,7 +14,7 @@ use crate::guard;
 /// Each is a little below the limit.
 const FILE_BYTES: usize = 90_000;
 /// Realistic code, so that neither part is too easy.
-const LINES: &str = "    def total(self, prices: list[int], discount: float = 0.0) -> int:\n        \"\"\"What is to be paid.\"\"\"\n        \
+const LINES: &str = "    def total(self, prices: list[int], discount: float = 0.0) -> int:\n        \"\"\"The amount to pay.\"\"\"\n        \
                      return round(sum(prices) * (1 - discount))\n\nVERSION = \"1.24.0-rc.3\"  # 2026-01-02 0x7f3a\n";
 
 pub(super) fn measure(folder: &Path, bytes: usize, turns: usize) -> Result<Measure> {

@@ -82,7 +82,7 @@ fn ask(
         let started = Instant::now();
         let mut answer = agent.get(format!("{place}{path}")).header("Cookie", &cookie).call()?;
         let page = answer.body_mut().read_to_string()?;
-        ensure!(page.contains(words), "the page {path} does not say {words:?}");
+        ensure!(page.contains(words), "the page {path} does not contain {words:?}");
         Ok(started.elapsed())
     };
     let run = format!("/runs/{long}");

@@ -122,7 +122,7 @@ pub(super) fn measures(
                 fs::read_to_string(task.root.join("calc.py")).context("read what a peer left")?;
             if code != RIGHT {
                 tell(&format!(
-                    "{} did not get it done: {} {}",
+                    "{} did not complete the task: {} {}",
                     peer.name,
                     output.exit,
                     output.stderr_text().trim()

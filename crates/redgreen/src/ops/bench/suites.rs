@@ -49,7 +49,7 @@ pub(super) fn measures(
         tell(&format!("{tests} tests of pytest"));
         compare("pytest", python(environment).args(["-m", "pytest"]), &pytest(tests))?;
     } else {
-        tell("nothing of pytest, which is not installed");
+        tell("skipping pytest: it is not installed");
     }
     let bare = Program::new("cargo").args(["test", "--workspace", "--no-fail-fast"]);
     tell(&format!("{tests} tests of cargo"));

@@ -84,7 +84,7 @@ pub(super) fn measures(
             let root = folder.join(name.replace(", ", "-").replace(' ', "-"));
             match trial(kata, &root, plan, environment, ours, stop)? {
                 Ok(trial) => measures.extend(trial.compare(&name, plan, stop)?),
-                Err(why) => tell(&format!("left out: {why}")),
+                Err(why) => tell(&format!("skipped: {why}")),
             }
         }
     }

@@ -128,7 +128,7 @@ fn hooks(project: &Project, way: Direction) -> Result<Vec<Edit>> {
             // The hook of `init --hook pre-push` does the same: it would only run twice.
             Direction::In if is_ours || old.as_deref() == Some(PRE_PUSH) => {}
             Direction::In if old.is_some() && before.is_some() => {
-                return Err(Failure::usage(format!("{} exists already", kept.display()))
+                return Err(Failure::usage(format!("{} already exists", kept.display()))
                     .evidence(format!("{shown} would be kept there"))
                     .next(format!("mv {0} {0}.old", shell_word(&kept.to_string_lossy())))
                     .into());

@@ -1,16 +1,16 @@
-"""A model on loopback, for real coding agents in a network of their own: it has the agent do one phase's work with one
-command of its shell tool, and then says that it is done. What comes next is told by the request alone, so that retries
-and resumed conversations work.
+"""A scripted model on loopback, for real coding agents in a separate network. It makes the agent do the work of a phase
+with one command of its shell tool, and then says that it is done. Each answer depends only on the request, so retries and
+resumed conversations work.
 
 usage: unshare -n python model.py COMMAND...   serves on 127.0.0.1:4010 while the command runs
 
-With MODEL_STEPS, a file of JSON, it does one step after the other instead, whatever it is told:
+With MODEL_STEPS, a JSON file, it performs one step after the other instead, whatever the request:
 {"write": PATH, "text": TEXT} with the agent's own tool, {"shell": COMMAND}, {"mcp": TOOL} of the server redgreen, {"say": WORDS}.
-What the agent told it along the way is printed at the end.
+It prints the messages of the agent at the end.
 
-With MODEL_FILES, a file of JSON, it writes other files: {"choice": {...}, PHASE: [[PATH, TEXT]...]}; the key GREEN-2 is for the
-second of several attempts. With MODEL_GATE, a folder, it leaves the file `at` when it is first asked in GREEN, waits for the
-file `go`, and writes down what it is asked in that phase and later.
+With MODEL_FILES, a JSON file, it writes other files: {"choice": {...}, PHASE: [[PATH, TEXT]...]}; the key GREEN-2 is for the
+second of several attempts. With MODEL_GATE, a folder, it creates the file `at` at the first request in GREEN, waits for the
+file `go`, and records the requests in that phase and later.
 """
 import fcntl, http.server, json, os, re, socket, struct, subprocess, sys, threading, time
 
@@ -39,7 +39,7 @@ def phase_of(body):
 
 
 def plan(body):
-    """The command to run, the last words, and the same as words alone."""
+    """The command to run, the final message, and the command as a list of words."""
     phase = phase_of(body)
     finished = phase == "PLAN" and DONE in json.dumps(body)
     last = json.dumps({"currentTest": None if finished else CHOICE}) if phase == "PLAN" else "Done."
@@ -53,7 +53,7 @@ def plan(body):
 
 
 def gate(body, asked):
-    """Waits in GREEN until somebody opens it."""
+    """Waits in GREEN until the test releases it."""
     if phase_of(body) not in ("GREEN", "REFACTOR"):
         return
     with open(os.path.join(GATE, "asked"), "a") as file:
@@ -66,7 +66,7 @@ def gate(body, asked):
 
 
 def shell_tool(tools):
-    """Name, and the arguments that run a command."""
+    """The name of the tool that runs a command, and its arguments."""
     for tool in tools:
         tool = tool.get("function", tool)
         schema = tool.get("input_schema") or tool.get("parameters") or tool.get("parametersJsonSchema") or {}
@@ -77,7 +77,7 @@ def shell_tool(tools):
                 key = "cmd" if "cmd" in properties else "command"
                 listed = properties.get(key, {}).get("type") == "array"
                 filled = {name: "work" for name in schema.get("required", []) if name != key}
-                # Codex goes on without what a command says, unless it is told to wait for it.
+                # Codex does not wait for the output of a command unless this is set.
                 filled.update({"yield_time_ms": 120000} if "yield_time_ms" in properties else {})
                 return {**filled, key: ["bash", "-c", command] if listed else command}
             return tool["name"], arguments
@@ -85,7 +85,7 @@ def shell_tool(tools):
 
 
 def write_tool(tools):
-    """Name, and the arguments that write a file: by the form of the input, since every agent has another name for it."""
+    """The name of the tool that writes a file, and its arguments. Tool names differ, so their inputs decide."""
     for tool in tools:
         tool = tool.get("function", tool)
         schema = tool.get("input_schema") or tool.get("parameters") or tool.get("parametersJsonSchema") or {}
@@ -111,7 +111,7 @@ def step(body, tools, asked):
     name, arguments = write_tool(tools)
     if name:
         return "call", name, arguments(now["write"], now["text"])
-    # Codex edits with patches, which it also takes from its shell.
+    # Codex edits with patches, and also accepts them in its shell.
     lines = "".join(f"+{line}\n" for line in now["text"].splitlines())
     begin = f"*** Begin Patch\n*** Delete File: {now['write']}\n" if os.path.exists(now["write"]) else "*** Begin Patch\n"
     patch = f"{begin}*** Add File: {now['write']}\n{lines}*** End Patch"
@@ -119,7 +119,7 @@ def step(body, tools, asked):
 
 
 def answer(body, tools, asked):
-    """What to say: ("call", name, arguments) or ("text", words)."""
+    """The answer: ("call", name, arguments) or ("text", words)."""
     if STEPS is not None:
         return step(body, tools, asked)
     command, last, words = plan(body)
@@ -139,7 +139,7 @@ def sse(events):
 
 
 def since_orders(items, is_assistant):
-    """Assistant items after the last text that holds orders."""
+    """The assistant items after the last message with orders."""
     count = 0
     for item in items:
         if is_assistant(item):
@@ -179,7 +179,7 @@ def responses(body):
     if said[0] == "call":
         item = {"type": "function_call", "id": f"fc_{len(LOG):04}", "call_id": f"call_{len(LOG):04}", "name": said[1],
                 "arguments": json.dumps(said[2]), "status": "completed"}
-        # Codex names the tools of a server in a space of their own.
+        # Codex puts the tools of an MCP server into a separate namespace.
         if said[1].startswith("mcp__"):
             item["namespace"], item["name"] = said[1].rsplit("__", 1)
     else:
@@ -217,7 +217,7 @@ def chat(body):
 
 
 def filled(schema):
-    """Anything that fits: what an agent asks beside its task, such as how hard that is."""
+    """A value that fits a schema, for side questions of an agent, such as the difficulty of its task."""
     kinds = schema.get("properties", {}).items()
     return json.dumps({name: 1 if kind.get("type", "").lower() in ("integer", "number") else "x" for name, kind in kinds})
 

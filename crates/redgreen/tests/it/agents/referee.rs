@@ -125,7 +125,7 @@ fn play(host: &Host, steps: &[Value]) -> Option<(Story, ProgramOutput)> {
         .arg(story.place("model.py"));
     command.arg(host.program).args(host.words);
     let said = ProgramOutput::of(host.name, &command.stdin(Stdio::null()).output().unwrap());
-    assert_ne!(said.code, Some(124), "{} went on for ever:\n{}", host.name, said.stderr);
+    assert_ne!(said.code, Some(124), "{} did not stop:\n{}", host.name, said.stderr);
     Some((story, said))
 }
 

@@ -30,7 +30,7 @@ impl Aimock {
         let folder = tempfile::tempdir().unwrap();
         let fixtures = folder.path().join("fixtures.json");
         std::fs::write(&fixtures, fixture().to_string()).unwrap();
-        #[expect(clippy::disallowed_methods, reason = "a server that runs beside the test")]
+        #[expect(clippy::disallowed_methods, reason = "a server that runs next to the test")]
         let mut child = Command::new("node")
             .arg(&program)
             .args(["-p", "0", "-f"])

@@ -67,7 +67,7 @@ fn what_a_real_model_said_is_understood() {
 #[test]
 #[ignore = "asks a real model: REDGREEN_TEST_MODEL=http://127.0.0.1:8089 cargo test -p redgreen --test it -- --ignored record_a_real_model"]
 fn record_a_real_model() {
-    #[expect(clippy::disallowed_methods, reason = "tests are told where the model is")]
+    #[expect(clippy::disallowed_methods, reason = "a variable names the model")]
     let url = std::env::var("REDGREEN_TEST_MODEL")
         .expect("REDGREEN_TEST_MODEL is the address of a real model");
     for wire in [Wire::Anthropic, Wire::Chat] {

@@ -53,7 +53,7 @@ struct Forwarder {
 impl Forwarder {
     fn start(folder: &Path, server: &Server) -> Self {
         let port = server.url.rsplit(':').next().unwrap();
-        #[expect(clippy::disallowed_methods, reason = "a server that runs beside the test")]
+        #[expect(clippy::disallowed_methods, reason = "a server that runs next to the test")]
         let mut child = Command::new("python3")
             .args(["-c", FORWARDER, port])
             .current_dir(folder)

@@ -143,7 +143,7 @@ with_every_runner! {
 
 /// The packages that `scripts/test` installs.
 pub(crate) fn node_modules() -> PathBuf {
-    #[expect(clippy::disallowed_methods, reason = "tests are told where the runners are")]
+    #[expect(clippy::disallowed_methods, reason = "a variable names the runners")]
     let given = std::env::var_os("REDGREEN_TEST_NODE_MODULES");
     given.map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/node/node_modules"),
@@ -154,7 +154,7 @@ pub(crate) fn node_modules() -> PathBuf {
 /// Folders with the oldest and newest versions of runners, in addition to those in `node_modules`.
 /// `scripts/test` installs them.
 pub(crate) fn versions() -> PathBuf {
-    #[expect(clippy::disallowed_methods, reason = "tests are told where the runners are")]
+    #[expect(clippy::disallowed_methods, reason = "a variable names the runners")]
     let given = std::env::var_os("REDGREEN_TEST_VERSIONS");
     given.map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.tools/versions"),

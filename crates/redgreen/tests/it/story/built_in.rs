@@ -26,7 +26,7 @@ pub(crate) fn role(seen: &SeenRequest) -> &'static str {
         ("Write one new test", "red"),
         ("Make the failing tests pass", "green"),
         ("All tests pass.", "refactor"),
-        ("was refused, as told below", "diagnosis"),
+        ("was refused for the reason below", "diagnosis"),
     ];
     roles.into_iter().find(|(words, _)| text.contains(words)).map_or("nobody", |(_, role)| role)
 }
@@ -342,7 +342,7 @@ fn live_events_are_lines_of_json_that_the_schema_describes() {
 }
 
 #[test]
-fn what_trying_again_cannot_help_stops_the_run_with_the_servers_words() {
+fn permanent_errors_stop_the_run_with_the_servers_message() {
     let told = |kind: &str, words: &str| {
         json!({ "type": "error", "error": { "type": kind, "message": words } }).to_string()
     };
@@ -378,7 +378,7 @@ fn what_trying_again_cannot_help_stops_the_run_with_the_servers_words() {
 }
 
 #[test]
-fn what_may_pass_is_waited_for() {
+fn temporary_errors_are_retried() {
     let server = begins(vec![
         Turn::status(429).header("retry-after", "0"),
         Turn::status(529),
@@ -460,7 +460,7 @@ fn a_model_that_misbehaves_is_reported_and_continues() {
 }
 
 #[test]
-fn a_refused_green_is_explained_by_another_model_and_the_projects_notes_go_along() {
+fn another_model_diagnoses_a_refused_green_with_the_projects_notes() {
     let key = format!("gh{}_{}", "p", "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8aB3dE5gH7");
     let server = Server::answering(|seen| {
         let told = seen.body["messages"].to_string();

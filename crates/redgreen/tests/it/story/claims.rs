@@ -217,6 +217,6 @@ fn fault_9_a_merge_conflict_comes_with_the_commands_that_solve_it() {
             .says("git merge main")
             .says("git switch main");
         said.says("redgreen approve");
-        assert!(!told.contains("put right"), "{told}");
+        assert!(!told.contains("fix the error above"), "{told}");
     }
 }

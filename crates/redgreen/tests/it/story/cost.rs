@@ -14,7 +14,7 @@ const PHASES: usize = 13;
 const GIT_PROCESSES_PER_PHASE_MAX: usize = 19;
 
 #[test]
-#[expect(clippy::print_stderr, reason = "the table, for whoever wants to make it smaller")]
+#[expect(clippy::print_stderr, reason = "the table, for people who want to make it smaller")]
 fn a_phase_takes_few_git_processes() {
     let story = counted(Story::calculator());
     story.redgreen("run --script @kata.toml \"a calculator\"").exits(3);

@@ -221,6 +221,6 @@ fn intents(story: &Story) -> Vec<String> {
 
 /// Whether `scripts/test --all` runs the tests.
 pub(crate) fn is_all() -> bool {
-    #[expect(clippy::disallowed_methods, reason = "tests are told whether to take their time")]
+    #[expect(clippy::disallowed_methods, reason = "a variable selects the long form")]
     std::env::var_os("REDGREEN_TEST_ALL").is_some()
 }

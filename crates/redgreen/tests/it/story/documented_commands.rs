@@ -17,10 +17,13 @@ struct Scene {
 const MODEL: &str = "needs a model; `story::built_in` uses a scripted one";
 const AGENT: &str = "needs a coding agent and its login; `story::agents` uses scripted ones";
 const INSTALL: &str = "downloads packages or builds for minutes; `release` installs from a folder";
-const BENCH: &str = "measures for minutes; the unit tests of `ops::bench` cover it";
+const BENCH: &str = "measures for minutes; `story::cost` runs `bench --quick`";
+const DEMO: &str = "leaves a folder behind; `story::demo` runs it";
+const PULL_REQUEST: &str = "needs the merge commit of a pull request; `story::verify` runs it";
 const FLEET: &str = "needs a remote or a server; `story::fleet` starts them";
 const SERVES: &str = "does not end; `story::ui` starts it and stops it";
-const EXAMPLES: &str = "needs the files of its page; `story::book` and `story::doors` run it";
+const EXAMPLES: &str =
+    "needs the files of its page; `story::book`, `story::doors` and `story::examples` run it";
 const TEMPLATE: &str = "a placeholder for names of the reader";
 const STEER: &str =
     "needs a run in the right phase; `story::steer` and `story::side_by_side` run it";
@@ -53,7 +56,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("redgreen run --spec spec.yaml --script spec-turns.toml", EXAMPLES),
     ("redgreen run --task IMPL-1.json", EXAMPLES),
     ("redgreen run --task task.json --script task-turns.toml", EXAMPLES),
-    ("redgreen verify --pr", EXAMPLES),
+    ("redgreen verify --pr", PULL_REQUEST),
     ("nats-server -js -sd /var/lib/nats", FLEET),
     ("redgreen approve k3x9m2p7qrst", FLEET),
     ("redgreen fleet --watch", FLEET),
@@ -70,8 +73,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("npm init -y", INSTALL),
     ("npm install --save-dev vitest typescript", INSTALL),
     ("python3 -m venv .venv && .venv/bin/pip install pytest", INSTALL),
-    ("redgreen demo", INSTALL),
-    ("redgreen demo --lang node", INSTALL),
+    ("redgreen demo", DEMO),
+    ("redgreen demo --lang node", DEMO),
     ("redgreen run \"add roman numerals\"", MODEL),
     ("redgreen run \"slugs for titles\"", MODEL),
     (

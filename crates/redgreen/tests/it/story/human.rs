@@ -277,7 +277,7 @@ fn fault_7_killed_while_they_are_judged_a_person_keeps_what_they_typed_meanwhile
         let (person, worktree) = at_red(&story);
         fs::write(worktree.join("test_calc.py"), TEST).unwrap();
         person.does("enter");
-        // The tests are running now, and the person goes on typing.
+        // The tests are running now, and the person continues to type.
         thread::sleep(Duration::from_millis(after_ms));
         fs::write(worktree.join("idea.md"), "typed while the tests ran\n").unwrap();
         person.does(signal);

@@ -63,8 +63,11 @@ fn files_have_their_former_bytes_again() {
     story.file(".github/hooks/redgreen.json", "{}\n");
     let before = story.belongings();
     for host in ["opencode", "copilot"] {
-        story.redgreen(&format!("init --with {host}")).exits(2).says("did not write it");
-        story.redgreen(&format!("init --with {host} --remove")).exits(2).says("so it stays");
+        story.redgreen(&format!("init --with {host}")).exits(2).says("did not write");
+        story
+            .redgreen(&format!("init --with {host} --remove"))
+            .exits(2)
+            .says("so redgreen keeps it");
         assert_eq!(story.belongings(), before, "{host}");
     }
 }
@@ -86,7 +89,7 @@ fn a_push_is_proven_once() {
     {
         fs::write(path, text).unwrap();
     }
-    story.redgreen("init --with git").exits(2).says("exists already");
+    story.redgreen("init --with git").exits(2).says("already exists");
     assert_eq!(fs::read_to_string(commit.with_extension("before-redgreen")).unwrap(), "x");
 }
 

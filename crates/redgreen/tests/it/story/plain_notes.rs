@@ -32,7 +32,7 @@ fn add_note(story: &Story, text: &str) {
 }
 
 #[test]
-fn fault_14_a_plain_note_is_read_by_history_and_never_set_aside() {
+fn fault_14_history_reads_a_plain_note_and_repair_keeps_it() {
     let story = noted(&note("PLAN", "RED", "null"));
     story.redgreen("history").exits(0).says("  2 PLAN").says("plan: adds");
     let shown = story.redgreen("history --json").exits(0).json();
@@ -51,7 +51,7 @@ fn fault_14_a_plain_note_is_read_by_history_and_never_set_aside() {
 }
 
 #[test]
-fn fault_14_resume_continues_from_a_plain_note_and_says_what_it_took() {
+fn fault_14_resume_continues_from_a_plain_note_and_reports_what_it_uses() {
     let story = noted(&note("PLAN", "RED", "null"));
     let from = story.git("rev-parse HEAD");
     story.script("kata.toml", &[RED, GREEN, DONE].concat());

@@ -52,7 +52,7 @@ pub(super) const GOOD_TEST: &str = "import unittest\nfrom calc import add\n\n\nc
 pub(super) const GOOD_CODE: &str = "def add(a, b):\n    return a + b\n";
 
 #[test]
-fn red_is_told_what_was_wrong_until_it_is_right() {
+fn red_gets_the_reason_until_it_is_accepted() {
     let story = story(&[
         PLAN,
         &turn(
@@ -303,7 +303,7 @@ fn an_agent_that_cannot_work_stops_the_run_at_once() {
 }
 
 #[test]
-fn linters_are_asked_and_blamed_only_for_what_is_new() {
+fn only_new_linter_findings_count() {
     let lint = "backoff = 0.0\n[lint]\ncommands = [\"! grep -n hack calc.py\", \"false\"]\n";
     let hack = turn("green", &write("calc.py", "def add(a, b):  # hack\n    return a + b\n"));
     let story = story(&[PLAN, RED, &hack, GREEN, DONE]);
@@ -324,7 +324,7 @@ fn a_spent_budget_stops_the_run_and_a_larger_one_continues() {
     for (small, words, large) in [
         ("--budget-tokens 500", "900 of 500 tokens are spent", "--budget-tokens 5000"),
         ("--budget-usd 1", "$1.50 of $1.00 are spent", "--budget-usd 9"),
-        ("--deadline 0", " s of 0 s at work are spent", "--deadline 999"),
+        ("--deadline 0", " s of 0 s of work time are spent", "--deadline 999"),
         ("--max-cycles 1", "all 1 cycles are used", "--max-cycles 3"),
     ] {
         let more = if small == "--max-cycles 1" {
@@ -486,7 +486,7 @@ fn the_same_packages_installed_again_are_no_news() {
 }
 
 #[test]
-fn what_failed_before_is_not_blamed_on_the_run() {
+fn earlier_failures_do_not_count_against_the_run() {
     let story = story(&[PLAN, RED, GREEN, DONE]);
     story.file(
         "test_old.py",

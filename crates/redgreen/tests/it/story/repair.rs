@@ -127,7 +127,7 @@ fn one_note_is_gone() {
 }
 
 #[test]
-fn a_strangers_note_is_set_aside_and_not_lost() {
+fn a_foreign_note_is_set_aside_and_not_lost() {
     let story = Story::waiting();
     let originals = notes(&story);
     let base = story.git("rev-parse main");

@@ -11,7 +11,7 @@ const RUN: &str = "run --script @kata.toml \"a calculator\"";
 const ASK_RED: &str = "after:7";
 
 #[test]
-fn the_worktree_of_a_killed_run_goes_with_resume_and_abort() {
+fn resume_and_abort_remove_the_worktree_of_a_killed_run() {
     for (verb, code, salvages) in
         [("resume", 3, &["1-interrupted"][..]), ("abort", 0, &["1-aborted"])]
     {
@@ -58,7 +58,7 @@ fn a_set_up_that_was_killed_half_way_is_done_again() {
 }
 
 #[test]
-fn the_worktree_of_a_run_that_is_gone_is_cleared_when_the_next_one_starts() {
+fn the_next_run_removes_the_worktree_of_a_missing_run() {
     let story = killed(ASK_RED);
     let theirs = story.place("home/theirs");
     story.git(&format!("worktree add -q --detach {}", theirs.display()));

@@ -279,7 +279,7 @@ do = [{ append = "calc.py", text = "\n\ndef double(a):\n    return 2 * a\n" }]
     story.redgreen("resume --more \"another\"").exits(2);
 }
 
-/// A specification has no plan until its tests are done. After that, the run goes on item by item.
+/// A specification has no plan until its tests are done. After that, the run continues item by item.
 #[test]
 fn a_finished_specification_continues_with_another_case() {
     let more = r#"

@@ -97,11 +97,7 @@ fn fault_16_undo_does_nothing_where_it_is_not_safe() {
     fs::write(story.root.join(".git/info/exclude"), "old.py\n").unwrap();
     story.file("old.py", "ignored, and mine\n");
     let before = story.belongings_but_times();
-    story
-        .redgreen("undo")
-        .exits(1)
-        .says("your files are in the way of files to restore")
-        .says("old.py");
+    story.redgreen("undo").exits(1).says("your files block files to restore").says("old.py");
     assert_eq!(story.belongings_but_times(), before);
     fs::remove_file(story.root.join("old.py")).unwrap();
     story.redgreen("status").exits(0).says("merged into main");

@@ -225,7 +225,7 @@ fn why_explains_what_was_refused_given_up_and_undecided() {
 }
 
 #[test]
-fn a_run_goes_back_to_each_of_its_phases_and_on_from_there() {
+fn rollback_to_every_phase_and_resume_from_it() {
     let story = story(&[PLAN, &RED.repeat(2), &GREEN.repeat(3), &DONE.repeat(5)]);
     story.redgreen(RUN).exits(3);
     for phase in ["refactor: ", "feat: ", "test: ", "plan: adds"] {

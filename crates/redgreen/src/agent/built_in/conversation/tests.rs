@@ -383,7 +383,7 @@ fn checks_limits_before_each_request() {
     cached.calls(&[fix()]).calls(&[complete()]).play().ends("done", 2);
     let mut unknown = Scene { allowance: budget(None, Some(2_000), None), ..scene() };
     unknown.settings.prices = Arc::default();
-    unknown.play().ends("agent.unusable: the price of the model \"m\" is not known", 0);
+    unknown.play().ends("agent.unusable: the price of the model \"m\" is unknown", 0);
     Scene { allowance: budget(None, None, Some(0)), ..scene() }.play().ends("agent.budget: ", 0);
     Scene { time: Duration::ZERO, ..scene() }.play().ends("agent.timeout: not done after 0.0 s", 0);
     let mut chatty = scene();
@@ -405,7 +405,7 @@ fn restarts_a_conversation_that_is_too_long() {
         .play()
         .ends("done", 3);
     assert_eq!(seen.requests[2].messages.len(), 1);
-    assert!(seen.told().contains("It is done so far:\n+ a patch"), "{}", seen.told());
+    assert!(seen.told().contains("The changes so far:\n+ a patch"), "{}", seen.told());
     let full = scene().says(Stop::ContextFull, vec![]).calls(&[complete()]).play().ends("done", 2);
     assert!(full.told().contains("+ a patch"));
     let mut hopeless = scene();

@@ -24,14 +24,15 @@ pub(super) fn edited(text: &str, edit: &Edit) -> Result<String, String> {
         (0, _) => Err(missing(text, old, file_path)),
         (_, true) => Ok(text.replace(old.as_str(), new)),
         (count, false) => Err(format!(
-            "old_string is there {count} times; give more of what surrounds it, or set replace_all to true"
+            "old_string occurs {count} times; include more of the surrounding text, or set replace_all to true"
         )),
     }
 }
 
 fn missing(text: &str, old: &str, path: &str) -> String {
     let bare = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let hint = if bare(text).contains(&bare(old)) { ": blanks or line ends differ" } else { "" };
+    let hint =
+        if bare(text).contains(&bare(old)) { ": whitespace or line endings differ" } else { "" };
     let mut words = format!("old_string is not in {path}{hint}");
     if let Some(near) = nearest(text, old) {
         words.push_str("; the nearest lines are\n");

@@ -43,10 +43,10 @@ pub(super) fn glob(place: &Place, glob: &Glob) -> Answer {
 pub(super) fn grep(place: &Place, grep: &Grep) -> Answer {
     let start = place.find(grep.path.as_deref().unwrap_or("."))?;
     let wanted = grep.glob.as_deref().map(matcher).transpose()?;
-    let regex = RegexMatcherBuilder::new()
-        .line_terminator(Some(b'\n'))
-        .build(&grep.pattern)
-        .map_err(|error| format!("{:?} is no regular expression: {error}", grep.pattern))?;
+    let regex =
+        RegexMatcherBuilder::new().line_terminator(Some(b'\n')).build(&grep.pattern).map_err(
+            |error| format!("{:?} is not a valid regular expression: {error}", grep.pattern),
+        )?;
     let mut searcher =
         SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).line_number(true).build();
     let mut found: Vec<String> = Vec::new();
@@ -80,7 +80,7 @@ pub(super) fn grep(place: &Place, grep: &Grep) -> Answer {
         return Ok("no line matches".to_owned());
     }
     if cut {
-        found.push("there is more; search for less".to_owned());
+        found.push("there are more matches; narrow the search".to_owned());
     }
     Ok(found.join("\n"))
 }
@@ -109,5 +109,5 @@ fn files(place: &Place, start: &Path) -> impl Iterator<Item = PathBuf> {
 fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     let glob = GlobBuilder::new(pattern.trim_start_matches("./")).literal_separator(true).build();
     glob.map(|glob| glob.compile_matcher())
-        .map_err(|error| format!("{pattern:?} is no pattern: {error}"))
+        .map_err(|error| format!("{pattern:?} is not a valid pattern: {error}"))
 }

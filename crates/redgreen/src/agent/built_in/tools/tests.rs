@@ -98,7 +98,7 @@ fn edit_changes_the_file_or_explains_the_error() {
     let text = "def add(a, b):\n    return a - b\n\ndef sub(a, b):\n    return a - b\n";
     for (call, expected) in [
         (edit("def add", "def plus", false), "edited"),
-        (edit("a - b", "a + b", false), "no: old_string is there 2 times; give more"),
+        (edit("a - b", "a + b", false), "no: old_string occurs 2 times; include more"),
         (edit("a - b", "a + b", true), "edited"),
         (
             edit("return a-b", "x", false),
@@ -106,7 +106,7 @@ fn edit_changes_the_file_or_explains_the_error() {
         ),
         (
             edit("def  add(a,  b):", "x", false),
-            "no: old_string is not in a.py: blanks or line ends differ",
+            "no: old_string is not in a.py: whitespace or line endings differ",
         ),
         (edit("zebra", "x", false), "no: old_string is not in a.py"),
         (edit("", "x", false), "no: old_string is empty"),
@@ -137,7 +137,7 @@ fn search_skips_ignored_and_secret_files() {
     project.check(&glob("**/*.py", None), "src/a.py\nsrc/deep/b.py");
     project.check(&glob("*.py", Some("src")), "src/a.py");
     project.check(&glob("*.rb", None), "no file matches");
-    project.check(&glob("a[", None), "no: \"a[\" is no pattern");
+    project.check(&glob("a[", None), "no: \"a[\" is not a valid pattern");
     project.check(&glob("*", Some("/etc")), "no: /etc is outside");
     project.check(
         &grep("^import", None),
@@ -145,7 +145,7 @@ fn search_skips_ignored_and_secret_files() {
     );
     project.check(&grep("import", Some("*.js")), "c.js:1:import x");
     project.check(&grep("passwd", None), "no line matches");
-    project.check(&grep("(", None), "no: \"(\" is no regular expression");
+    project.check(&grep("(", None), "no: \"(\" is not a valid regular expression");
 }
 
 #[test]

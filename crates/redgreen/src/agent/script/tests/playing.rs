@@ -79,11 +79,11 @@ fn writes_edits_and_deletes_files() {
 #[test]
 fn a_failing_action_ends_the_turn() {
     const GONE: &str = "No such file or directory (os error 2)";
-    let twice = "agent.crash: edit a: the old text is there 2 times; expected once";
+    let twice = "agent.crash: edit a: the old text occurs 2 times; expected once";
     check("{ edit = 'a', old = 'two', new = '2' }, { delete = 'b' }", twice, "b", "b");
     check(
         "{ edit = 'a', old = 'six', new = '6' }",
-        "agent.crash: edit a: the old text is not there",
+        "agent.crash: edit a: the old text was not found",
         "a",
         "one two two",
     );

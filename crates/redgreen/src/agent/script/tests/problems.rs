@@ -42,13 +42,10 @@ fn keys_at_the_top() {
             "1:1: unknown key \"speed\"; expected version, agent, plan, red, green, diagnosis or refactor",
         ],
     );
-    check(
-        "version = 2\n[[red]]\n",
-        &["1:11: \"version\" must be 1, the only version there is, not 2"],
-    );
+    check("version = 2\n[[red]]\n", &["1:11: \"version\" must be 1, the only version, not 2"]);
     check(
         "version = \"1\"\n[[red]]\n",
-        &["1:11: \"version\" must be 1, the only version there is, not \"1\""],
+        &["1:11: \"version\" must be 1, the only version, not \"1\""],
     );
     check("agent = 7\n[[red]]\n", &["1:9: \"agent\" must be a string that is not empty, not 7"]);
     check("[red]\n", &["1:1: \"red\" must be a list of turns, each under [[red]], not a table"]);

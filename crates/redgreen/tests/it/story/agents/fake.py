@@ -1,4 +1,4 @@
-"""A coding agent in a few lines: reads its orders, does what the phase asks for, and misbehaves as it is told to.
+"""A small coding agent: reads its orders, does the work of the phase, and misbehaves as its arguments say.
 
 usage: fake.py [acp [loads]] [FAULT:PHASE]...   where a fault is a function below, and the orders come on standard input
 """
@@ -141,7 +141,7 @@ def say(message):
 
 
 def ask(method, **params):
-    """Has the client do something: what came of it, or the code of its refusal."""
+    """Sends a request to the client. Returns the result, or the code of the error."""
     say({"id": "fake", "method": method, "params": {"sessionId": SESSION, **params}})
     for line in sys.stdin:
         message = json.loads(line)
@@ -150,7 +150,7 @@ def ask(method, **params):
 
 
 def run(line, **more):
-    """A line of the shell in a terminal, to its end: what it printed, how it ended."""
+    """Runs a shell line in a terminal. Returns its output and its exit."""
     terminal = ask("terminal/create", command=line, **more)["terminalId"]
     ended = ask("terminal/wait_for_exit", terminalId=terminal)
     shown = ask("terminal/output", terminalId=terminal)
@@ -182,7 +182,7 @@ def terminals():
     assert ask("terminal/create", command="true", cwd="/") == -32602
     much, cut, _ = run("head -c 30000000 /dev/zero | tr '\\0' x; printf end", outputByteLimit=1000)
     assert (len(much), much[-3:], cut) == (1000, "end", True), len(much)
-    # Neither the agent's own variables nor its folders nor anything outside of the worktree.
+    # It must not reach the agent's variables, its folders, or anything outside of the worktree.
     assert "FAKE_" not in run("env")[0]
     assert run("echo mine > \"$HOME/mine.txt\"")[2]["exitCode"] != 0
     assert run("echo mine > \"$HOME/.fake/mine.txt\"")[2]["exitCode"] != 0
@@ -193,7 +193,7 @@ def terminals():
     assert ask("terminal/kill", terminalId=hangs) == {}
     assert ask("terminal/wait_for_exit", terminalId=hangs)["exitCode"] is None
     assert ask("terminal/output", terminalId=hangs)["output"] == "here"
-    # Left to themselves.
+    # Never released.
     for _ in range(2):
         ask("terminal/create", command="trap '' TERM; setsid sleep 68102 & sleep 68103")
     while isinstance(ask("terminal/create", command="sleep 68104"), dict):
@@ -201,7 +201,7 @@ def terminals():
 
 
 def terminal_network():
-    """What a command in a terminal reaches: the model's port, and nothing else."""
+    """The ports that a command in a terminal reaches: only that of the model."""
     model, other = os.environ["FAKE_BASE_URL"].rsplit(":", 1)[1], os.environ["FAKE_OTHER"]
     reach = "exec 3<>/dev/tcp/127.0.0.1/{} && echo reached"
     tunnel = ("exec 3<>/dev/tcp/127.0.0.1/${HTTPS_PROXY##*:}; printf 'CONNECT evil.example:443 HTTP/1.1\\r\\n\\r\\n' >&3; "
@@ -244,7 +244,7 @@ def acp(faults, words):
             say({"id": to, "result": {"sessionId": SESSION}})
         elif method == "session/load":
             note("loaded", params["sessionId"])
-            update("agent_message_chunk", content={"type": "text", "text": "what was said long ago"})
+            update("agent_message_chunk", content={"type": "text", "text": "a message from long ago"})
             say({"id": to, "result": {}})
         elif method == "session/prompt":
             orders = params["prompt"][0]["text"]

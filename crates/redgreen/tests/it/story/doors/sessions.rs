@@ -106,7 +106,7 @@ fn a_task_begins_continues_forks_and_merges_conversations_by_its_ids() {
     );
     assert_ne!(merged.test, forked.test);
 
-    // The agent's own conversation id works too. A missing conversation starts anew.
+    // The agent's own conversation id works too. A missing conversation starts again.
     let own = run(&story, "S1-IMPL-5", "resume", &merged.test.clone().into());
     assert_eq!(own.calls[0], format!("RED --resume {}", merged.test));
     let gone = run(&story, "S1-IMPL-6", "resume", &"nobody-knows-it".into());

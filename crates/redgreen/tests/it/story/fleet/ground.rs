@@ -260,9 +260,9 @@ impl Fleet {
 
 impl Server {
     pub(super) fn program() -> Option<PathBuf> {
-        #[expect(clippy::disallowed_methods, reason = "tests are told where the tools are")]
+        #[expect(clippy::disallowed_methods, reason = "a variable names the tools")]
         let told = std::env::var_os("REDGREEN_TEST_NATS").map(PathBuf::from);
-        #[expect(clippy::disallowed_methods, reason = "tests are told where the tools are")]
+        #[expect(clippy::disallowed_methods, reason = "a variable names the tools")]
         let path = std::env::var_os("PATH").unwrap_or_default();
         let own = PathBuf::from(concat!(
             env!("CARGO_MANIFEST_DIR"),

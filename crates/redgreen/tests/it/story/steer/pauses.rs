@@ -52,7 +52,7 @@ fn a_run_pauses_after_each_phase_and_continues_when_it_is_resumed() {
         .exits(3)
         .says("waiting for you: PLAN is accepted and the run is paused")
         .says("change the plan: redgreen plan");
-    story.redgreen("why").exits(0).says("you let it go on").says("waiting for you");
+    story.redgreen("why").exits(0).says("you resume it").says("waiting for you");
     story.redgreen("approve").exits(2).says("is not done yet").says("redgreen resume");
     for phase in ["RED", "GREEN", "REFACTOR"] {
         let said = story

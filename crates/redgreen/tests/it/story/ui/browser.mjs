@@ -1,5 +1,5 @@
 // Drives a browser without a screen through one scenario. Arguments: the folder of node packages, the scenario, the address,
-// a folder for pictures. Says what it saw as JSON; fails with words.
+// a folder for pictures. Prints what it saw as JSON, and fails with a message.
 import { createRequire } from 'node:module';
 import { readFileSync, writeFileSync } from 'node:fs';
 import assert from 'node:assert/strict';
@@ -25,7 +25,7 @@ const windowOf = async options => {
 const shot = (page, name) => page.screenshot({ path: `${pictures}/${name}.png` });
 const firstRun = page => page.locator('a.run').first().click();
 
-// No serious fault; those of the page itself, with its own policy in force.
+// The page has no serious accessibility problem, with its own content policy active.
 const accessible = async (page, name) => {
   await page.evaluate(axe);
   const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
@@ -38,7 +38,7 @@ const fits = async page => {
 };
 
 const scenarios = {
-  // A run is at work: the test lets it go on when the page shows that.
+  // A run is at work. The test lets it continue when the page shows that.
   async live() {
     const page = await windowOf();
     await page.goto(address);
@@ -53,7 +53,7 @@ const scenarios = {
     assert.ok(await page.evaluate(() => window.isSame), 'the page was loaded again');
     await shot(page, 'done');
 
-    // With keys alone: the line of the code, a comment, the request.
+    // With the keyboard alone: select a line, write a comment, send the request.
     const code = page.locator('.file[data-path="calc.py"] .l[data-l="n2"]');
     for (let at = 0; at < 40 && !(await code.evaluate(line => line.classList.contains('at'))); at++) await page.keyboard.press('j');
     await page.keyboard.press('c');
@@ -77,7 +77,7 @@ const scenarios = {
     await shot(page, 'merged');
   },
 
-  // An agent talks: its words are there while its turn goes on, and gone when it is over.
+  // The agent's words appear during its turn and disappear when it ends.
   async words() {
     const page = await windowOf({ colorScheme: 'dark' });
     await page.goto(address);
@@ -160,7 +160,7 @@ const scenarios = {
     }
   },
 
-  // A page of somebody else's tries what it can: forms, scripts, pictures, frames.
+  // Another page tries to reach the server: with forms, scripts, images and frames.
   async strangers() {
     const page = await windowOf();
     await page.goto(address);

@@ -13,8 +13,8 @@ use crate::story::scripts::turn;
 /// A task that uses every field of a plan.
 fn rich() -> String {
     TASK.replacen(
-        "\"pre_analysis\": [{ \"step\": \"look\", \"action\": \"read the tests there are\" }],",
-        "\"pre_analysis\": [{ \"step\": \"look\", \"action\": \"read the tests there are\", \"commands\": [\"rg fahrenheit\", \"Read(notes.md)\"] }],\n\
+        "\"pre_analysis\": [{ \"step\": \"look\", \"action\": \"read the existing tests\" }],",
+        "\"pre_analysis\": [{ \"step\": \"look\", \"action\": \"read the existing tests\", \"commands\": [\"rg fahrenheit\", \"Read(notes.md)\"] }],\n\
          \"modification_points\": [{ \"file\": \"temperature.py\", \"target\": \"to_fahrenheit\", \"change\": \"create\" }],\n\
          \"logic_flow\": [\"scale\", \"shift\"],\n\
          \"shared_context\": { \"conventions\": \"snake_case\" },\n\
@@ -149,7 +149,7 @@ fn keys_that_are_not_used_are_listed_at_every_depth() {
 }
 
 #[test]
-fn tasks_may_lack_cycles_and_have_steps_of_no_phase_and_whole_paths() {
+fn tasks_may_have_no_cycles_steps_without_a_phase_and_absolute_paths() {
     let (before, rest) = TASK.split_once("    \"tdd_cycles\": [").unwrap();
     let (_, after) = rest.split_once("    ],\n").unwrap();
     let story = story("task.json", "", TASK_SCRIPT);
@@ -210,7 +210,7 @@ fn the_box_of_the_task_is_ticked_with_a_link_to_its_summary() {
 }
 
 #[test]
-fn the_summary_says_what_was_refactored_changed_and_added() {
+fn the_summary_lists_refactorings_changes_and_additions() {
     let summary = artifact(&task_run().story, "tdd-summary.md");
     for words in [
         "- Refactorings Applied: 1\n",
@@ -229,7 +229,7 @@ fn the_summary_says_what_was_refactored_changed_and_added() {
 }
 
 #[test]
-fn a_refactoring_that_was_given_up_is_said_and_not_called_compliant() {
+fn the_summary_reports_a_refactoring_that_was_given_up() {
     let worse = turn("refactor", "{ edit = \"temperature.py\", old = \"+ 32\", new = \"+ 33\" }");
     let story = story("task.json", TASK, &format!("{TASK_SCRIPT}{worse}{worse}"));
     let said = story.redgreen(RUN_TASK).exits(3);
@@ -272,7 +272,7 @@ fn iteration_logs_hold_the_diff() {
 }
 
 #[test]
-fn blocked_says_what_was_attempted_and_the_runners_own_words() {
+fn task_blocked_reports_the_attempt_and_the_runners_message() {
     let broken = story("task.json", TASK, TASK_SCRIPT);
     broken.file("pytest.ini", "[pytest]\naddopts = --no-such-option\n");
     broken.commit("a suite that does not run");
@@ -305,7 +305,7 @@ fn blocked_says_what_was_attempted_and_the_runners_own_words() {
 }
 
 #[test]
-fn artifacts_go_where_the_users_tools_look() {
+fn artifacts_are_written_to_the_folder_of_the_users_tools() {
     let (red, green) = TASK_SCRIPT.split_once("[[green]]").unwrap();
     let wrong = format!("[[green]]{}\n", green.replace("+ 32", "+ 31"));
     let folder = ".workflow/active/S1/.process";

@@ -78,7 +78,7 @@ fn the_request_and_the_criteria_are_carried_on_in_their_own_shape() {
 }
 
 #[test]
-fn tests_are_named_where_their_module_does_not_import_and_counted_as_the_runner_does() {
+fn tests_of_a_module_that_does_not_import_are_named_and_counted() {
     let red = json(&spec_run().story, "cycle-1/red.json");
     assert_eq!(
         names(&red["failing_tests"]),
@@ -139,7 +139,7 @@ fn told(spec: &str, prepare: impl Fn(&Story)) -> (String, Value) {
 }
 
 #[test]
-fn the_test_agent_is_told_the_id_the_fixtures_and_what_to_mock() {
+fn the_prompt_of_the_test_agent_names_the_id_fixtures_and_mocks() {
     let (prompt, _) = told(SPEC, |_| {});
     for words in [
         "Specification SPEC-20260102-0001",
@@ -169,7 +169,7 @@ fn stages<'s>(story: &'s Story, red: &str, green: &str) -> &'s Story {
 }
 
 #[test]
-fn every_setting_of_the_stage_files_is_honoured_or_said_at_run() {
+fn every_setting_of_the_stage_files_is_used_or_reported() {
     let story = story("spec.yaml", SPEC, SPEC_SCRIPT);
     stages(&story, RED_STAGE, GREEN_STAGE);
     story.commit("stages as in the documents");
@@ -183,9 +183,9 @@ fn every_setting_of_the_stage_files_is_honoured_or_said_at_run() {
     .unwrap();
     let asked = note["run"]["brief"]["instructions"].to_string();
     for words in [
-        "edge cases and of errors",
+        "edge cases and errors",
         "5-10 tests for each component",
-        "least code",
+        "minimal code",
         "docstring",
         "type hints",
         "after each file",
@@ -205,7 +205,7 @@ fn every_setting_of_the_stage_files_is_honoured_or_said_at_run() {
 }
 
 #[test]
-fn settings_that_cannot_be_honoured_are_said_once_at_run() {
+fn unsupported_settings_are_reported_once() {
     let story = story("spec.yaml", &SPEC.replacen("title:", "mood: good\ntitle:", 1), SPEC_SCRIPT);
     let red = RED_STAGE
         .replace("parallel: false", "parallel: true")
@@ -231,7 +231,7 @@ fn settings_that_cannot_be_honoured_are_said_once_at_run() {
 }
 
 #[test]
-fn passes_at_once_can_be_forbidden_and_tests_elsewhere_are_a_warning() {
+fn settings_can_forbid_passing_tests_and_tests_elsewhere_cause_a_warning() {
     let sure = "def test_sure():\n    # TC001\n    assert 1 == 1\n";
     let other = "import importlib\n\n\ndef test_tc002_tc003():\n    assert importlib.import_module('shop.till').Till().total() == 0\n\n\n\
                  def test_more():\n    assert importlib.import_module('shop.till').Till().total() == 0\n";
@@ -291,7 +291,7 @@ fn without_partial_success_each_try_begins_at_the_tests() {
 }
 
 #[test]
-fn markers_that_the_project_registers_are_asked_for() {
+fn agents_are_asked_to_use_registered_markers() {
     let (prompt, _) = told(SPEC, |story| {
         story.file(
             "pytest.ini",
@@ -333,7 +333,7 @@ fn green_starts_from_a_red_artifact() {
 }
 
 #[test]
-fn green_starts_at_once_where_the_tests_of_the_artifact_are_committed() {
+fn green_starts_at_once_if_the_tests_of_the_artifact_are_committed() {
     let shared = spec_run();
     let story = Story::pytest();
     for path in ["tests/test_till.py", "tests/test_receipt.py"] {

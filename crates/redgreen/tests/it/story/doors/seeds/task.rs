@@ -113,7 +113,7 @@ mod step_1_3_required_checks {
     }
 
     #[test]
-    fn every_fault_is_told_at_once() {
+    fn all_errors_are_reported_at_once() {
         let text = TASK
             .replace("\"tdd_workflow\": true", "\"tdd_workflow\": false")
             .replace(">=85%", "high");
