@@ -17,8 +17,8 @@ use redgreen_core::phase::{JudgedPhase, Phase};
 use redgreen_core::session::ledger;
 use redgreen_core::session::rules::{self, FileChange, NextPhase};
 use redgreen_core::session::{
-    CandidateParts, CheckoutStatus, Dispute, Session, Stage, Step, VerdictSummary, claim, cut,
-    otherwise,
+    CandidateParts, CheckoutStatus, Dispute, Session, Stage, Step, TestChange, VerdictSummary,
+    claim, cut, otherwise,
 };
 use redgreen_core::syntax::SOURCE_BYTES_MAX;
 use redgreen_core::text::shell_word;
@@ -348,7 +348,7 @@ fn judge_tree(
     let Some(other) = otherwise(first.phase, touched, &codes) else { return Ok(first) };
     let second = try_as(other)?;
     // The author of a new test wants to know about that test, unless everything is accepted.
-    let is_about_new_tests = touched.adds_tests && first.phase == JudgedPhase::Red;
+    let is_about_new_tests = touched.tests == TestChange::New && first.phase == JudgedPhase::Red;
     Ok(if second.verdict != Decision::Accepted && is_about_new_tests { first } else { second })
 }
 

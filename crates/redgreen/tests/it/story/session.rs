@@ -414,3 +414,23 @@ fn git_commits_nothing_that_would_be_refused() {
     story.git("add -A");
     story.redgreen("hook git pre-commit").exits(1).says("test_adds changed");
 }
+
+/// Settings of redgreen decide how the next steps are judged.
+#[test]
+fn an_agent_cannot_weaken_the_settings_of_redgreen() {
+    let story = Story::new();
+    let settings = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
+    story.begun_session();
+    let weaker = "[test]\nmutants = 0\n";
+    let edit = json!({ "file_path": "redgreen.toml", "content": weaker });
+    let said = story.asked("PreToolUse", &edit);
+    assert!(said.contains("\"deny\"") && said.contains("ask the human"), "{said}");
+    story.file("test_calc.py", TEST).file("redgreen.toml", weaker);
+    let said = story.asked("PostToolUse", &json!({ "command": "x" }));
+    assert!(said.contains("redgreen.toml was changed"), "{said}");
+    story.redgreen("session check").exits(1).says("redgreen.toml was changed");
+    story.file("redgreen.toml", &settings);
+    story.redgreen("session check").exits(0).says("RED accepted");
+    story.file("calc.py", CODE).file("redgreen.toml", weaker);
+    story.redgreen("session check").exits(1).says("redgreen.toml was changed");
+}
