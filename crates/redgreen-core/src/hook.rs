@@ -223,12 +223,22 @@ fn of_input(input: &Map<String, Value>) -> Action {
     if let Some(patch) = patch.filter(|text| shell_objection(text).is_none()) {
         return Action::Edit(patch::read(patch));
     }
-    if let Some(command) = text(&["command", "cmd"]).or_else(|| words(input, &["command", "cmd"])) {
-        return Action::Shell(command);
+    let command = text(&["command", "cmd"]).or_else(|| words(input, &["command", "cmd"]));
+    match (command, edit(input)) {
+        // Text editors name their own command: `str_replace`.
+        (Some(command), Some(edit)) if shell_objection(&command).is_none() => {
+            Action::Edit(vec![edit])
+        }
+        (Some(command), _) => Action::Shell(command),
+        (None, Some(edit)) => Action::Edit(vec![edit]),
+        (None, None) => Action::None,
     }
-    let Some(path) = text(&["file_path", "filePath", "notebook_path", "path", "file"]) else {
-        return Action::None;
-    };
+}
+
+/// The edit of a tool, or `None` if it only reads.
+fn edit(input: &Map<String, Value>) -> Option<Edit> {
+    let text = |keys: &[&str]| first_text(input, keys);
+    let path = text(&["file_path", "filePath", "notebook_path", "path", "file"])?;
     let how = if let Some(all) = input.get("edits").and_then(Value::as_array) {
         let edits: Option<Vec<Replacement>> =
             all.iter().map(|one| replacement(one.as_object()?)).collect();
@@ -240,10 +250,9 @@ fn of_input(input: &Map<String, Value>) -> Action {
     } else if text(&["new_source", "insert_text", "new_str", "newText"]).is_some() {
         EditKind::Unknown
     } else {
-        // The tool only reads.
-        return Action::None;
+        return None;
     };
-    Action::Edit(vec![Edit { path, how }])
+    Some(Edit { path, how })
 }
 
 fn replacement(input: &Map<String, Value>) -> Option<Replacement> {

@@ -111,12 +111,22 @@ pub struct Dispute {
 /// The parts of a candidate that decide its phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CandidateParts {
-    /// There are new test items.
-    pub adds_tests: bool,
-    /// Test items, their helpers or their data differ.
-    pub changes_tests: bool,
+    pub tests: TestChange,
     /// Code differs by more than is needed to compile a test.
     pub code: bool,
+    /// redgreen's own settings differ, which would decide about the verdict on them.
+    pub settings: bool,
+}
+
+/// What happened to the tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TestChange {
+    #[default]
+    None,
+    /// Test items, their helpers or their data differ.
+    Existing,
+    /// There are new test items.
+    New,
 }
 
 /// The reason why a record cannot be used.
@@ -289,13 +299,18 @@ pub enum CheckoutStatus {
 
 /// The phase a candidate is judged as. Its changes decide, not what someone calls it.
 pub fn claim(stage: &Stage, touched: CandidateParts) -> JudgedPhase {
-    let CandidateParts { adds_tests, changes_tests, code } = touched;
+    let CandidateParts { tests, code, settings } = touched;
     match stage {
         Stage::Green { .. } => JudgedPhase::Green,
-        // Code that comes with new tests was written before its test was accepted; judging it as
-        // RED reports that.
-        Stage::Open if adds_tests || changes_tests && !code => JudgedPhase::Red,
-        Stage::Open => JudgedPhase::Refactor,
+        // RED allows new settings of the test runner. Only REFACTOR and GREEN refuse redgreen's own.
+        Stage::Open if settings => JudgedPhase::Refactor,
+        Stage::Open => match tests {
+            // Code that comes with new tests was written before its test was accepted; judging it
+            // as RED reports that.
+            TestChange::New => JudgedPhase::Red,
+            TestChange::Existing if !code => JudgedPhase::Red,
+            TestChange::Existing | TestChange::None => JudgedPhase::Refactor,
+        },
     }
 }
 

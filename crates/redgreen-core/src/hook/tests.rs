@@ -77,6 +77,26 @@ fn reads_the_tool_calls_of_every_host() {
             edit("a", replace("x", "y", false)),
         ),
         (
+            r#"{"event":"preToolUse","toolName":"str_replace_editor","toolArgs":"{\"command\":\"str_replace\",\"path\":\"a\",\"old_str\":\"x\",\"new_str\":\"y\"}"}"#,
+            HookEvent::Before,
+            edit("a", replace("x", "y", false)),
+        ),
+        (
+            r#"{"hook_event_name":"PreToolUse","tool_input":{"command":"create","path":"a","file_text":"x"}}"#,
+            HookEvent::Before,
+            edit("a", EditKind::Write("x".to_owned())),
+        ),
+        (
+            r#"{"hook_event_name":"PreToolUse","tool_input":{"command":"redgreen session end","path":"a","text":"x"}}"#,
+            HookEvent::Before,
+            Action::Shell("redgreen session end".to_owned()),
+        ),
+        (
+            r#"{"hook_event_name":"PreToolUse","tool_input":{"command":"view","path":"a"}}"#,
+            HookEvent::Before,
+            Action::Shell("view".to_owned()),
+        ),
+        (
             r#"{"hook_event_name":"beforeShellExecution","command":"ls","workspace_roots":["/w"]}"#,
             HookEvent::Before,
             Action::Shell("ls".to_owned()),

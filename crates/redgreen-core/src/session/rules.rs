@@ -5,12 +5,12 @@ mod hooks;
 use crate::change::{self, Change, ChangedPath, Class, Kind};
 use crate::framework::{FRAMEWORKS, Framework};
 use crate::judge::reports;
-use crate::phase::JudgedPhase;
+use crate::phase::{JudgedPhase, Phase};
 use crate::syntax::{self, ItemChange, Language, SOURCE_BYTES_MAX};
 use crate::text;
 use crate::verdict::{Code, Reason};
 
-use super::{CandidateParts, Stage};
+use super::{CandidateParts, Stage, TestChange};
 
 pub use hooks::is_hook_file;
 
@@ -64,10 +64,11 @@ pub fn objections(
     frameworks: &[&Framework],
     has_files: bool,
 ) -> Vec<Reason> {
-    let phase = match stage {
-        Stage::Green { .. } => JudgedPhase::Green,
-        // A failing test may need a stub or a changed signature; the verdict decides about that.
-        Stage::Open => JudgedPhase::Refactor,
+    let (phase, loading) = match stage {
+        Stage::Green { .. } => (JudgedPhase::Green, Phase::Green),
+        // A failing test may need a stub or a changed signature, and a file that runners load by
+        // itself; the verdict decides about that.
+        Stage::Open => (JudgedPhase::Refactor, Phase::Red),
     };
     let FileChange { path, old, new } = changed;
     let kind = match (old, new) {
@@ -109,7 +110,7 @@ pub fn objections(
     // One name represents all files of the folder.
     let any = affected_folder(path).filter(|_| has_files).map(|folder| format!("{folder}/"));
     let known: Vec<&str> = any.as_deref().into_iter().collect();
-    reasons.extend(change::hooks_added(phase.into(), &change, &known, read));
+    reasons.extend(change::hooks_added(loading, &change, &known, read));
     for reason in &mut reasons {
         if reason.code == Code::GreenTestsChanged && is_readable {
             name_items(reason, path, before, text);
@@ -156,25 +157,33 @@ pub fn touched(changed: &ChangedPath, old: Option<&str>, new: Option<&str>) -> C
             } else {
                 changed.kind != Kind::Deleted
             };
-            CandidateParts {
-                adds_tests: adds_tests && !is_data(path, language),
-                changes_tests: true,
-                code: false,
-            }
+            let tests = if adds_tests && !is_data(path, language) {
+                TestChange::New
+            } else {
+                TestChange::Existing
+            };
+            CandidateParts { tests, ..CandidateParts::default() }
         }
         Class::Mixed => {
             let items = syntax::test_block_frozen(language, path, before, after);
-            let adds_tests =
-                items.iter().any(|item| matches!(item, ItemChange::Added(added) if added.is_test));
+            let is_new = |item: &ItemChange| matches!(item, ItemChange::Added(new) if new.is_test);
+            let tests = match items.iter().any(is_new) {
+                true => TestChange::New,
+                false if items.is_empty() => TestChange::None,
+                false => TestChange::Existing,
+            };
             let code = match syntax::tests_over(language, path, after, before) {
                 Some(only_tests) => !syntax::only_reformatted(language, &only_tests, after),
                 None => !syntax::only_reformatted(language, before, after),
             };
             let code = code && !change::is_stub(path, before, after);
-            CandidateParts { adds_tests, changes_tests: !items.is_empty(), code }
+            CandidateParts { tests, code, ..CandidateParts::default() }
         }
         Class::Implementation | Class::Submodule => {
             CandidateParts { code: true, ..CandidateParts::default() }
+        }
+        Class::RunnerConfig if change::is_own_settings(path) => {
+            CandidateParts { settings: true, ..CandidateParts::default() }
         }
         Class::Stub
         | Class::RunnerConfig
@@ -198,9 +207,9 @@ impl CandidateParts {
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self {
-            adds_tests: self.adds_tests || other.adds_tests,
-            changes_tests: self.changes_tests || other.changes_tests,
+            tests: self.tests.max(other.tests),
             code: self.code || other.code,
+            settings: self.settings || other.settings,
         }
     }
 }

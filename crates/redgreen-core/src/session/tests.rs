@@ -81,17 +81,21 @@ fn stops_are_not_blocked_forever() {
 fn the_changes_of_a_candidate_decide_its_phase() {
     let (red, green, refactor) = (JudgedPhase::Red, JudgedPhase::Green, JudgedPhase::Refactor);
     let owed = Stage::Green { targets: Vec::new() };
-    for (stage, adds_tests, changes_tests, code, phase) in [
-        (&Stage::Open, true, true, false, red),
-        (&Stage::Open, true, true, true, red),
-        (&Stage::Open, false, true, false, red),
-        (&Stage::Open, false, true, true, refactor),
-        (&Stage::Open, false, false, true, refactor),
-        (&Stage::Open, false, false, false, refactor),
-        (&owed, true, true, true, green),
-        (&owed, false, false, false, green),
+    let (none, old, new) = (TestChange::None, TestChange::Existing, TestChange::New);
+    for (stage, tests, code, settings, phase) in [
+        (&Stage::Open, new, false, false, red),
+        (&Stage::Open, new, true, false, red),
+        (&Stage::Open, old, false, false, red),
+        (&Stage::Open, old, true, false, refactor),
+        (&Stage::Open, none, true, false, refactor),
+        (&Stage::Open, none, false, false, refactor),
+        (&owed, new, true, false, green),
+        (&owed, none, false, false, green),
+        // RED would accept redgreen's own settings.
+        (&Stage::Open, new, false, true, refactor),
+        (&owed, new, false, true, green),
     ] {
-        let touched = CandidateParts { adds_tests, changes_tests, code };
+        let touched = CandidateParts { tests, code, settings };
         assert_eq!(claim(stage, touched), phase, "{stage:?} {touched:?}");
     }
 }
@@ -107,10 +111,11 @@ fn a_refused_candidate_is_judged_as_its_likely_phase() {
         (red, false, &[Code::RedNoAssertion], None),
         (red, false, &[], None),
         (refactor, true, &[Code::RefactorTurnsGreen], Some(green)),
+        (refactor, true, &[Code::RefactorTurnsGreen, Code::RefactorConfigChanged], None),
         (refactor, true, &[Code::RefactorRegression], None),
         (green, true, &[Code::GreenStillFailing], None),
     ] {
-        let touched = CandidateParts { adds_tests: true, changes_tests: true, code };
+        let touched = CandidateParts { tests: TestChange::New, code, settings: false };
         assert_eq!(otherwise(phase, touched, codes), expected, "{phase} {codes:?}");
     }
 }

@@ -82,6 +82,15 @@ impl Integration {
     }
 }
 
+/// The name by which the installed hooks start redgreen.
+const PROGRAM: &str = "redgreen";
+
+/// What happened to a file. The diff alone does not say that it was written.
+fn done(edit: &Edit) -> String {
+    let act = if edit.new.is_some() { "wrote" } else { "removed" };
+    format!("{act} {}\n", view::name(&edit.path))
+}
+
 #[derive(Serialize)]
 struct Installed {
     version: u32,
@@ -141,8 +150,19 @@ impl Args {
             }
         }
         integration::write(&project, way, &files)?;
-        let next = if self.remove { "git status" } else { who.next() };
-        let text = format!("{}{}", if is_asked { "" } else { &shown }, view::next_line(next));
+        let next = if self.remove {
+            "git status".to_owned()
+        } else if desk.environment.has_program(PROGRAM) {
+            who.next().to_owned()
+        } else {
+            format!(
+                "put {PROGRAM} on your PATH, because hooks start it by name, then: {}",
+                who.next()
+            )
+        };
+        let done: String = files.iter().map(done).collect();
+        let text =
+            format!("{}{done}{}", if is_asked { "" } else { &shown }, view::next_line(&next));
         desk.printer.answer(&text, &Installed { version: 1, written: true, files });
         Ok(Code::Done)
     }

@@ -185,26 +185,32 @@ fn end(desk: &CommandContext, unproven: bool) -> Result<Code> {
 
 /// Prevents ending a session with unproven work by accident.
 fn confirm_end(desk: &CommandContext, project: &Project, unproven: bool) -> Result<()> {
-    // An unreadable session ends without a question.
-    let Ok(status) = session::status(project) else { return Ok(()) };
-    if unproven || status.standing == "proven" {
+    let (standing, evidence, is_disputed) = match session::status(project) {
+        Ok(status) => (status.standing, status.changed, status.dispute.is_some()),
+        // An unreadable session ends without a question.
+        Err(_) if !session::is_readable(project) => return Ok(()),
+        Err(error) => ("unproven".to_owned(), vec![format!("{error:#}")], false),
+    };
+    if unproven || standing == "proven" {
         return Ok(());
     }
-    let what = format!("the work in this session is {}", status.standing);
+    let what = format!("the work in this session is {}", standing_words(&standing));
     if is_person() && desk.agrees(&format!("{what}; end it?"))? {
         return Ok(());
     }
     let failure = Failure::usage(format!("{what}, so it was not ended"));
-    let failure = status
-        .changed
-        .iter()
-        .take(FILES_MAX)
-        .fold(failure, |failure, path| failure.evidence(path.clone()));
-    let first = match status.dispute {
-        Some(_) => "redgreen session resolve keep|drop",
-        None => "redgreen session check",
-    };
+    let failure = evidence.into_iter().take(FILES_MAX).fold(failure, Failure::evidence);
+    let first =
+        if is_disputed { "redgreen session resolve keep|drop" } else { "redgreen session check" };
     Err(failure.next(format!("{first}, or: redgreen session end --unproven")).into())
+}
+
+/// A standing, and what it means if the word does not say it.
+fn standing_words(standing: &str) -> String {
+    match standing {
+        "owed" => "owed: the tests of its RED do not pass yet".to_owned(),
+        _ => standing.to_owned(),
+    }
 }
 
 /// The maximum number of lines of a disputed test.
@@ -233,6 +239,7 @@ fn with_rows(head: &str, status: &Status) -> String {
     let rows = [
         ("brief", status.brief.clone()),
         ("changed", changed.join("\n")),
+        ("note", nested_words(status).join("\n")),
         ("wrong", objections.join("\n")),
         ("dispute", dispute),
         ("last", last),
@@ -240,6 +247,15 @@ fn with_rows(head: &str, status: &Status) -> String {
     let rows: Vec<(&str, &str)> =
         rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
     format!("{head}\n{}", view::block(&rows, &status.next))
+}
+
+/// A test that needs a nested repository fails during a check, so say why.
+fn nested_words(status: &Status) -> Vec<String> {
+    let told = status.nested.iter().take(FILES_MAX);
+    told.map(|path| {
+        format!("{} is a separate git repository; tests run without its files", view::name(path))
+    })
+    .collect()
 }
 
 fn checked_words(checked: &CheckResult, explain: bool) -> String {
@@ -261,7 +277,7 @@ fn checked_words(checked: &CheckResult, explain: bool) -> String {
     let rows = [
         ("why", reasons.join("\n")),
         ("ran", counts),
-        ("note", judgement.notes.join("\n")),
+        ("note", [judgement.notes.clone(), nested_words(&checked.session)].concat().join("\n")),
         ("tried", tried),
         ("commit", commit),
     ];
@@ -305,5 +321,6 @@ fn ended_words(ended: &SessionEnd) -> String {
         rows.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let id =
         ended.id.as_ref().map_or_else(|| "the session".to_owned(), |id| format!("session {id}"));
-    format!("{id} ended; its work is {}\n{}", ended.standing, view::block(&rows, "git status"))
+    let standing = standing_words(&ended.standing);
+    format!("{id} ended; its work is {standing}\n{}", view::block(&rows, "git status"))
 }

@@ -6,15 +6,16 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use redgreen_core::names::Oid;
+use redgreen_core::text::shell_word;
 
+use super::snapshot::Snapshot;
 use super::{Git, Worktree};
 use crate::failure::Failure;
 use crate::foreign;
 
 /// An index takes about 100 bytes for each file.
 const INDEX_BYTES_MAX: u64 = 1 << 30;
-use redgreen_core::names::Oid;
-
 impl Git {
     /// All files of the checkout that are in `base_tree` or not ignored, as a tree.
     pub fn checkout_tree(
@@ -23,29 +24,44 @@ impl Git {
         litter: impl Iterator<Item = &'static str>,
     ) -> Result<Oid> {
         let private = tempfile::tempdir().context("make a temporary folder")?;
-        self.checkout_tree_by(private.path(), base_tree, litter)
+        let snapshot = self.checkout_snapshot(private.path(), base_tree, litter)?;
+        match snapshot.nested.first() {
+            None => Ok(snapshot.tree),
+            Some(nested) => Err(self.not_in_a_tree(nested)?.into()),
+        }
     }
 
-    /// Like `checkout_tree`, with a private folder that keeps the index, so repeated calls read
-    /// only changed files.
-    pub fn checkout_tree_by(
+    /// The same tree, and the nested repositories that it cannot contain. A private folder keeps
+    /// the index, so repeated calls read only changed files.
+    pub fn checkout_snapshot(
         &self,
         private: &Path,
         base_tree: &Oid,
         litter: impl Iterator<Item = &'static str>,
-    ) -> Result<Oid> {
+    ) -> Result<Snapshot> {
         let litter = litter.map(str::to_owned).collect();
         let checkout = Worktree { path: self.root.clone(), private: private.to_owned(), litter };
-        let snapshot = self.snapshot(&checkout, base_tree)?;
-        match snapshot.nested.first() {
-            None => Ok(snapshot.tree),
-            Some(nested) => {
-                Err(Failure::usage(format!("{} is a separate git repository", nested.display()))
-                    .evidence("a tree of this repository cannot contain its files")
-                    .next("commit what belongs to the step, then: redgreen judge … --head HEAD")
-                    .into())
-            }
+        self.snapshot(&checkout, base_tree)
+    }
+
+    /// What to do about a nested repository.
+    fn not_in_a_tree(&self, nested: &Path) -> Result<Failure> {
+        let name = nested.display();
+        let is_submodule = self.submodules()?.iter().any(|known| Path::new(&known.path) == nested);
+        if is_submodule {
+            return Ok(Failure::usage(format!("the submodule {name} has changes"))
+                .evidence("a tree of this repository cannot contain them, so they cannot be judged")
+                .next(format!("git -C {} status", shell_word(&name.to_string()))));
         }
+        let pattern = format!("/{name}/");
+        let pattern = shell_word(&pattern);
+        Ok(Failure::usage(format!("{name} is a separate git repository"))
+            .evidence(
+                "a tree of this repository cannot contain its files, so they cannot be judged",
+            )
+            .next(format!(
+                "move it out of the checkout, or ignore it: echo {pattern} >> .gitignore"
+            )))
     }
 
     /// The staged files as a tree.

@@ -1,6 +1,7 @@
 //! Locks between redgreen processes where git has none. The lock of a killed process is released.
 
 use std::fs::{File, TryLockError};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -17,10 +18,20 @@ impl Git {
     /// Waits for the lock. `doing` is used in the message about a process that holds it for too
     /// long.
     pub(super) fn lock(&self, name: &str, doing: &str, wait_max: Duration) -> Result<File> {
-        let folder = self.common_dir.join("redgreen");
+        self.lock_in(&self.common_dir.join("redgreen"), name, doing, wait_max)
+    }
+
+    /// The same for a lock in another folder.
+    pub fn lock_in(
+        &self,
+        folder: &Path,
+        name: &str,
+        doing: &str,
+        wait_max: Duration,
+    ) -> Result<File> {
         let path = folder.join(name);
         let act = || format!("lock {}", path.display());
-        private::create_dir_all(&folder)
+        private::create_dir_all(folder)
             .with_context(|| format!("create folder {}", folder.display()))?;
         let file =
             private::open(File::options().create(true).append(true), &path).with_context(act)?;

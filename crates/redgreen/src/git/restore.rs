@@ -9,9 +9,10 @@ use anyhow::{Context, Result};
 use redgreen_core::event::Mark;
 use redgreen_core::names::Oid;
 
-use super::call::Call;
+use super::call::{Call, refused};
 use super::ignores::{write_anew, write_whole};
 use super::snapshot::{Folder, inside};
+use super::state::no_commit;
 use super::worktree::{link_line, remove_folder};
 use super::{Git, Worktree};
 use crate::failure::Failure;
@@ -67,8 +68,15 @@ impl Git {
     pub fn mark(&self, rev: &str) -> Result<Mark> {
         let act = || format!("read commit {rev}");
         let names = [format!("{rev}^{{commit}}"), format!("{rev}^{{tree}}")];
-        let answer = self.call(["rev-parse"]).args(names).run(&act())?;
-        let text = String::from_utf8_lossy(&answer);
+        let asked = self.call(["rev-parse"]).args(names).ask(&act())?;
+        let is_empty = || self.resolve(rev).is_ok_and(|found| found.is_none());
+        if !asked.success() && rev == "HEAD" && is_empty() {
+            return Err(no_commit().into());
+        }
+        if !asked.success() {
+            return Err(refused(&act(), &asked));
+        }
+        let text = asked.stdout_text();
         let (commit, tree) = text.trim().split_once('\n').with_context(act)?;
         Ok(Mark {
             commit: Oid::parse(commit).with_context(act)?,

@@ -35,9 +35,7 @@ impl Git {
         let asked = self.call(["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]).ask(act)?;
         let stderr = asked.stderr_text();
         if !asked.success() && stderr.contains("unknown revision") {
-            return Err(Failure::environment("the repository has no commit yet")
-                .next("git commit --allow-empty -m 'first commit'")
-                .into());
+            return Err(no_commit().into());
         }
         if !asked.success() {
             return Err(refused(act, &asked));
@@ -89,6 +87,11 @@ impl Git {
         }
         Ok(dirty)
     }
+}
+
+pub(super) fn no_commit() -> Failure {
+    Failure::environment("the repository has no commit yet")
+        .next("git commit --allow-empty -m 'first commit'")
 }
 
 pub(super) fn no_identity() -> anyhow::Error {

@@ -11,7 +11,7 @@ use redgreen_core::hook::{
 use redgreen_core::session::rules::{self, FileChange, NextPhase};
 use redgreen_core::session::{Session, Stage};
 use redgreen_core::syntax::SOURCE_BYTES_MAX;
-use redgreen_core::verdict::{Decision, Reason};
+use redgreen_core::verdict::{Code as Why, Decision, Reason};
 
 use super::session::store::{Store, StoredSession, record_gone};
 use super::session::{self, Ask, CheckResult};
@@ -218,13 +218,25 @@ fn told(reasons: &[Reason]) -> Option<String> {
         return None;
     }
     let line = |reason: &Reason| {
-        format!("{} ({}): {}", reason.sentence, reason.code.as_str(), reason.code.next_step())
+        format!("{} ({}): {}", reason.sentence, reason.code.as_str(), next_step(reason.code))
     };
     let mut lines: Vec<String> = reasons.iter().take(TOLD_MAX).map(line).collect();
     if reasons.len() > TOLD_MAX {
         lines.push(format!("and {} more", reasons.len() - TOLD_MAX));
     }
     Some(lines.join("\n"))
+}
+
+/// What an agent can do about a reason.
+fn next_step(code: Why) -> &'static str {
+    match code {
+        // Honest work can need other settings, and the judge accepts those that change no result.
+        Why::GreenConfigChanged | Why::RefactorConfigChanged => {
+            "leave these settings as they are; if the work needs another one, ask the human to \
+             change it"
+        }
+        code => code.next_step(),
+    }
 }
 
 /// The pre-commit hook: files to be committed must not contain anything that the judge refuses without

@@ -177,8 +177,13 @@ fn told(status: &Status) -> String {
         if status.changed.is_empty() { "nothing".to_owned() } else { status.changed.join(", ") };
     let wrong: String =
         status.objections.iter().map(|reason| format!("Wrong: {}\n", reason.sentence)).collect();
+    let nested: String = status
+        .nested
+        .iter()
+        .map(|path| format!("Not judged: {path}, a separate git repository\n"))
+        .collect();
     format!(
-        "Session {}, cycle {}, {}.\nBrief: {}\nChanged: {changed}\n{wrong}Next: {}",
+        "Session {}, cycle {}, {}.\nBrief: {}\nChanged: {changed}\n{nested}{wrong}Next: {}",
         status.id, status.cycle, status.standing, status.brief, status.next
     )
 }

@@ -17,8 +17,8 @@ use redgreen_core::phase::{JudgedPhase, Phase};
 use redgreen_core::session::ledger;
 use redgreen_core::session::rules::{self, FileChange, NextPhase};
 use redgreen_core::session::{
-    CandidateParts, CheckoutStatus, Dispute, Session, Stage, Step, VerdictSummary, claim, cut,
-    otherwise,
+    CandidateParts, CheckoutStatus, Dispute, Session, Stage, Step, TestChange, VerdictSummary,
+    claim, cut, otherwise,
 };
 use redgreen_core::syntax::SOURCE_BYTES_MAX;
 use redgreen_core::text::shell_word;
@@ -30,8 +30,9 @@ use super::judge::{self, Judgement};
 use crate::engine::{Project, now};
 use crate::failure::{Code, Failure};
 use crate::foreign;
-use crate::git::{Git, PathChange};
+use crate::git::{Git, PathChange, Snapshot};
 use crate::journal;
+use crate::process::Interrupted;
 use crate::{runner, trial};
 use store::{SessionLock, Store, StoredSession};
 
@@ -54,6 +55,9 @@ pub struct Status {
     pub standing: String,
     /// Files that differ from the last accepted tree.
     pub changed: Vec<String>,
+    /// Git repositories inside the checkout. Tests run without their files.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub nested: Vec<String>,
     /// Problems that are visible without running tests.
     pub objections: Vec<Reason>,
     pub accepted: Oid,
@@ -169,6 +173,13 @@ pub fn status(project: &Project) -> Result<Status> {
     status_of(project, &store, &store.session(&project.git)?)
 }
 
+/// Whether the session can be read and trusted, whatever its files are.
+pub fn is_readable(project: &Project) -> bool {
+    let session =
+        Store::of(&project.git, &project.environment).and_then(|store| store.session(&project.git));
+    session.is_ok()
+}
+
 /// The session of the checkout, locked for changes. Writes nothing if there is none.
 fn opened(project: &Project) -> Result<(Store, SessionLock, Session)> {
     let store = Store::of(&project.git, &project.environment)?;
@@ -179,7 +190,7 @@ fn opened(project: &Project) -> Result<(Store, SessionLock, Session)> {
 }
 
 fn status_of(project: &Project, store: &Store, session: &Session) -> Result<Status> {
-    let tree = store.tree(&project.git, &session.accepted)?;
+    let Snapshot { tree, nested } = store.snapshot(&project.git, &session.accepted)?;
     let changed = project
         .git
         .diff(&session.accepted, &tree)?
@@ -196,6 +207,7 @@ fn status_of(project: &Project, store: &Store, session: &Session) -> Result<Stat
         stage: session.stage.clone(),
         standing: standing_words(session.standing(&tree)).to_owned(),
         changed,
+        nested: nested.iter().map(|path| path.display().to_string()).collect(),
         objections,
         accepted: session.accepted.clone(),
         last: session.last.clone(),
@@ -348,7 +360,7 @@ fn judge_tree(
     let Some(other) = otherwise(first.phase, touched, &codes) else { return Ok(first) };
     let second = try_as(other)?;
     // The author of a new test wants to know about that test, unless everything is accepted.
-    let is_about_new_tests = touched.adds_tests && first.phase == JudgedPhase::Red;
+    let is_about_new_tests = touched.tests == TestChange::New && first.phase == JudgedPhase::Red;
     Ok(if second.verdict != Decision::Accepted && is_about_new_tests { first } else { second })
 }
 
@@ -560,15 +572,18 @@ pub fn end(project: &Project) -> Result<SessionEnd> {
     match found {
         StoredSession::Nothing | StoredSession::RecordGone => {}
         StoredSession::Session(session) => {
-            let tree = store.tree(git, &session.accepted)?;
-            ended.standing = standing_words(session.standing(&tree)).to_owned();
-            ended.changed = git
-                .diff(&session.accepted, &tree)?
-                .into_iter()
-                .map(|changed| changed.path)
-                .collect();
+            // Files that cannot be read as a tree must not keep a session open.
+            let tree = match store.tree(git, &session.accepted) {
+                Err(error) if error.is::<Interrupted>() => return Err(error),
+                tree => tree.ok(),
+            };
+            if let Some(tree) = &tree {
+                ended.standing = standing_words(session.standing(tree)).to_owned();
+                let changed = git.diff(&session.accepted, tree)?;
+                ended.changed = changed.into_iter().map(|changed| changed.path).collect();
+            }
             let head = git.mark("HEAD")?;
-            if tree != session.accepted && head.tree != session.accepted {
+            if tree.as_ref() != Some(&session.accepted) && head.tree != session.accepted {
                 let salvage = || {
                     git.salvage(&session.id, "session-accepted", &session.accepted, &head.commit)
                 };

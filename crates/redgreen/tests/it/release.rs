@@ -11,6 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 use redgreen::process::{Limits, Output, Program, Stop};
+use redgreen_core::hook::Host;
+use redgreen_core::install::{added, parts};
 
 use crate::runner::is_installed;
 
@@ -82,6 +84,24 @@ fn every_place_names_the_same_version() {
     assert!(plugin.contains(&format!("\"version\": \"{VERSION}\"")), "{plugin}");
     assert!(read("docs/book/comparison.md").contains(&format!("| redgreen | {VERSION} |")));
     assert_eq!(release(&["version"]).stdout_text().trim(), VERSION);
+}
+
+/// Users choose between the plugin and `redgreen init --with claude`.
+#[test]
+fn the_plugin_is_what_init_installs() {
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    let files = ["plugin/redgreen/hooks/hooks.json", "plugin/redgreen/.mcp.json"];
+    let parts = parts(Host::Claude);
+    assert_eq!(parts.len(), files.len());
+    for (part, file) in parts.iter().zip(files) {
+        assert_eq!(json(&read(file)), json(&added(part, None).unwrap()), "{file}");
+    }
+    let market = json(&read(".claude-plugin/marketplace.json"));
+    let plugin = json(&read("plugin/redgreen/.claude-plugin/plugin.json"));
+    assert_eq!(market["plugins"][0]["name"], plugin["name"]);
+    assert_eq!(market["plugins"][0]["source"], "./plugin/redgreen");
+    let skill = read("plugin/redgreen/skills/redgreen/SKILL.md");
+    assert!(skill.lines().count() < 60 && skill.contains("redgreen session dispute"), "{skill}");
 }
 
 #[test]

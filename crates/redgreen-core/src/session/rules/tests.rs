@@ -77,17 +77,17 @@ fn a_new_file_that_runners_load_affects_the_files_of_its_folder() {
 
 #[test]
 fn before_red_only_the_configuration_is_frozen() {
+    let config = &["refactor.config_changed"][..];
     for (path, old, new, expected) in [
         ("test_calc.py", Some(TEST), NextPhase::Text(""), &[][..]),
         ("calc.py", Some(""), NextPhase::Text("def add(a, b):\n    return a + b\n"), &[]),
-        (
-            "pytest.ini",
-            Some("[pytest]\n"),
-            NextPhase::Text("[pytest]\naddopts = -k no\n"),
-            &["refactor.config_changed"],
-        ),
+        ("pytest.ini", Some("[pytest]\n"), NextPhase::Text("[pytest]\naddopts = -k no\n"), config),
+        ("redgreen.toml", None, NextPhase::Text("[test]\nmutants = 0\n"), config),
+        // The new test may need it, and RED runs all tests.
+        ("conftest.py", None, NextPhase::Text("import os\nos.umask(0)\n"), &[]),
+        ("src/__mocks__/fs.js", None, NextPhase::Text("export default 1\n"), &[]),
     ] {
-        assert_eq!(held(&Stage::Open, path, old, new, false), expected, "{path}");
+        assert_eq!(held(&Stage::Open, path, old, new, true), expected, "{path}");
     }
 }
 
@@ -197,22 +197,25 @@ fn changed_files_decide_the_next_phase() {
     let (with_tests, other) =
         (format!("{code}{inner}"), format!("pub fn add(_: u8, _: u8) -> u8 {{ 1 + 2 }}\n{inner}"));
     let stub = format!("{code}pub fn sub(_: u8, _: u8) -> u8 {{ todo!() }}\n");
+    let (none, changed, added) = (TestChange::None, TestChange::Existing, TestChange::New);
     for (path, class, old, new, expected) in [
-        ("test_calc.py", Class::Test, "", TEST, (true, true, false)),
-        ("test_calc.py", Class::Test, TEST, &TEST.replace("3", "4"), (false, true, false)),
-        ("tests/data.json", Class::Test, "1", "2", (false, true, false)),
-        ("calc.py", Class::Implementation, "a = 1\n", "a = 2\n", (false, false, true)),
-        ("calc.py", Class::Stub, "", "def add(a, b): ...\n", (false, false, false)),
-        ("src/lib.rs", Class::Mixed, code, &with_tests, (true, true, false)),
-        ("src/lib.rs", Class::Mixed, &with_tests, &other, (false, false, true)),
-        ("src/lib.rs", Class::Mixed, code, &other, (true, true, true)),
-        ("src/lib.rs", Class::Mixed, code, &stub, (false, false, false)),
-        ("README.md", Class::Documentation, "a", "b", (false, false, false)),
+        ("test_calc.py", Class::Test, "", TEST, (added, false)),
+        ("test_calc.py", Class::Test, TEST, &TEST.replace("3", "4"), (changed, false)),
+        ("tests/data.json", Class::Test, "1", "2", (changed, false)),
+        ("calc.py", Class::Implementation, "a = 1\n", "a = 2\n", (none, true)),
+        ("calc.py", Class::Stub, "", "def add(a, b): ...\n", (none, false)),
+        ("src/lib.rs", Class::Mixed, code, &with_tests, (added, false)),
+        ("src/lib.rs", Class::Mixed, &with_tests, &other, (none, true)),
+        ("src/lib.rs", Class::Mixed, code, &other, (added, true)),
+        ("src/lib.rs", Class::Mixed, code, &stub, (none, false)),
+        ("README.md", Class::Documentation, "a", "b", (none, false)),
+        ("pytest.ini", Class::RunnerConfig, "", "[pytest]\n", (none, false)),
+        ("redgreen.toml", Class::RunnerConfig, "", "[test]\nmutants = 0\n", (none, false)),
     ] {
         let kind = if old.is_empty() { Kind::Added } else { Kind::Modified };
         let changed = ChangedPath { path: path.to_owned(), kind, class };
-        let CandidateParts { adds_tests, changes_tests, code } =
-            touched(&changed, Some(old), Some(new));
-        assert_eq!((adds_tests, changes_tests, code), expected, "{path}: {new}");
+        let CandidateParts { tests, code, settings } = touched(&changed, Some(old), Some(new));
+        assert_eq!((tests, code), expected, "{path}: {new}");
+        assert_eq!(settings, path == "redgreen.toml", "{path}");
     }
 }

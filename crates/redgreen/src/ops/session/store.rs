@@ -5,6 +5,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use redgreen_core::names::Oid;
@@ -14,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::Environment;
 use crate::failure::Failure;
-use crate::git::{Git, RefEdit, Swap};
+use crate::git::{Git, RefEdit, Snapshot, Swap};
 use crate::journal::Effects;
 use crate::ops::kill_at;
 use crate::runner::Suite;
@@ -23,6 +24,9 @@ use crate::{foreign, private};
 const FOLDER: &str = "sessions";
 const RECORD: &str = "session.json";
 const LOCK: &str = "lock";
+const FILES_LOCK: &str = "files.lock";
+/// How long to wait for other hooks. Hosts give a hook 30 seconds.
+const READ_WAIT: Duration = Duration::from_secs(20);
 /// Keeps the accepted trees. Git has one such ref for each checkout.
 pub const REF: &str = "refs/worktree/redgreen/session";
 const REVIEW: &str =
@@ -177,8 +181,15 @@ impl Store {
     }
 
     /// The files of the checkout as a tree. Cached, so that a later call reads only changed files.
+    /// The cache has one user at a time, but agents call several tools and so several hooks at once.
+    pub fn snapshot(&self, git: &Git, base: &Oid) -> Result<Snapshot> {
+        let _lock = git.lock_in(&self.folder, FILES_LOCK, "reading this checkout", READ_WAIT)?;
+        git.checkout_snapshot(&self.folder.join("files"), base, Suite::all_litter())
+    }
+
+    /// Without nested repositories: tests run without their files, so they cannot change a verdict.
     pub fn tree(&self, git: &Git, base: &Oid) -> Result<Oid> {
-        git.checkout_tree_by(&self.folder.join("files"), base, Suite::all_litter())
+        Ok(self.snapshot(git, base)?.tree)
     }
 
     /// Keeps an accepted tree. Safe to repeat.

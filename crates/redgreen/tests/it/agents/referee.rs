@@ -2,6 +2,7 @@
 //! settings. A scripted model on loopback makes them work honestly or cheat.
 
 use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -90,11 +91,7 @@ fn play(host: &Host, steps: &[Value]) -> Option<(Story, ProgramOutput)> {
         return None;
     }
     let story = with_agents(host.name, host.program)?;
-    let own = std::path::Path::new(env!("CARGO_BIN_EXE_redgreen"))
-        .parent()
-        .unwrap()
-        .display()
-        .to_string();
+    let own = Path::new(env!("CARGO_BIN_EXE_redgreen")).parent().unwrap().display().to_string();
     let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
     let steps = serde_json::to_string(steps).unwrap();
     story.script("model.py", MODEL).script("steps.json", &steps);
@@ -205,8 +202,13 @@ fn cheating(host: &Host) {
         story.git("rev-parse refs/worktree/redgreen/session^{tree}"),
         "{status}"
     );
-    let told =
-        ["only a human may run", "green.tests_changed", "Restore it", "redgreen session dispute"];
+    let told = [
+        "only a human may run",
+        "green.tests_changed",
+        "green.config_changed",
+        "Restore it",
+        "redgreen session dispute",
+    ];
     for words in told {
         assert!(
             said.stdout.contains(words),
@@ -251,6 +253,28 @@ fn the_inspector_lists_and_calls_the_tools() {
     assert!(resources.contains("redgreen://"), "{resources}");
     let prompts = ask(&["prompts/list"]);
     assert!(prompts.contains("\"prompts\""), "{prompts}");
+}
+
+/// Claude Code installs the plugin from this repository as it would from a clone of it.
+#[test]
+fn claude_installs_the_plugin() {
+    let Some(story) = with_agents("claude", "claude") else { return };
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let namespace = if rustix::process::getuid().is_root() { "--net" } else { "--map-root-user" };
+    let run = |words: &[&str]| {
+        let mut command = story.command("unshare");
+        command.args([namespace, "--net", "claude", "plugin"]).args(words).stdin(Stdio::null());
+        ProgramOutput::of(&words.join(" "), &command.output().unwrap()).exits(0)
+    };
+    let (here, plugin) = (repository.display().to_string(), repository.join("plugin/redgreen"));
+    run(&["validate", &here]).says("Validation passed");
+    run(&["validate", &plugin.display().to_string()])
+        .says("Validation passed")
+        .says("hooks: PreToolUse command \"redgreen hook claude\"")
+        .says("mcpServers: redgreen stdio redgreen");
+    run(&["marketplace", "add", &here]);
+    run(&["install", "redgreen@redgreen"]);
+    run(&["list"]).says("redgreen@redgreen").says("enabled");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use super::Story;
 
@@ -19,15 +20,33 @@ fn hosts_are_reported_once_and_forget_it_again() {
     for host in HOSTS {
         story.redgreen(&format!("init --with {host} --print")).exits(0).says("+");
         assert_eq!(story.belongings(), before, "{host}: --print only shows it");
-        story.redgreen(&format!("init --with {host}")).exits(0).says("redgreen session start");
+        story
+            .redgreen(&format!("init --with {host}"))
+            .exits(0)
+            .says("\nwrote .")
+            .says("redgreen session start");
         let with = story.belongings();
         assert_ne!(with, before, "{host}");
         story.redgreen(&format!("init --with {host}")).exits(0).says("nothing to change");
         assert_eq!(story.belongings(), with, "{host}: twice is once");
-        story.redgreen(&format!("init --with {host} --remove")).exits(0);
+        story.redgreen(&format!("init --with {host} --remove")).exits(0).says("redgreen");
         assert_eq!(story.belongings(), before, "{host}: taken out");
         story.redgreen(&format!("init --with {host} --remove")).exits(0).says("nothing to change");
     }
+}
+
+/// A hook that cannot be started blocks every edit of Claude Code.
+#[test]
+fn a_program_that_hooks_cannot_start_is_reported() {
+    let story = Story::pytest();
+    let words = "put redgreen on your PATH";
+    story.redgreen("init --with claude").exits(0).says(words);
+    story.redgreen("init --with claude --remove").exits(0);
+    let own = Path::new(env!("CARGO_BIN_EXE_redgreen")).parent().unwrap().display().to_string();
+    let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
+    let story = story.env("PATH", &format!("{own}:{}", String::from_utf8(path).unwrap()));
+    let said = story.redgreen("init --with claude").exits(0).says("redgreen session start");
+    assert!(!said.stdout.contains(words), "{said:?}");
 }
 
 #[test]
@@ -103,11 +122,7 @@ fn hooks_of_git_run_after_those_that_were_there() {
     fs::set_permissions(hooks.join("pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
     story.redgreen("init --with git").exits(0);
     story.redgreen("init --with git").exits(0).says("nothing to change");
-    let own = std::path::Path::new(env!("CARGO_BIN_EXE_redgreen"))
-        .parent()
-        .unwrap()
-        .display()
-        .to_string();
+    let own = Path::new(env!("CARGO_BIN_EXE_redgreen")).parent().unwrap().display().to_string();
     let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
     let story = story.env("PATH", &format!("{own}:{}", String::from_utf8(path).unwrap()));
     story.redgreen("session start x").exits(0);

@@ -414,3 +414,86 @@ fn git_commits_nothing_that_would_be_refused() {
     story.git("add -A");
     story.redgreen("hook git pre-commit").exits(1).says("test_adds changed");
 }
+
+/// Agents call several tools at once, and each of them calls the hook.
+#[test]
+fn hooks_at_the_same_time_agree() {
+    const ROUNDS: usize = 3;
+    const AT_ONCE: usize = 10;
+    let story = Story::new();
+    story.in_green();
+    for round in 0..ROUNDS {
+        story.file(&format!("note{round}.txt"), "new\n");
+        thread::scope(|scope| {
+            let asked: Vec<_> = (0..AT_ONCE)
+                .map(|_| scope.spawn(|| story.asked("PostToolUse", &json!({ "command": "x" }))))
+                .collect();
+            for answer in asked {
+                assert_eq!(answer.join().unwrap(), "");
+            }
+        });
+    }
+}
+
+/// Settings of redgreen decide how the next steps are judged.
+#[test]
+fn an_agent_cannot_weaken_the_settings_of_redgreen() {
+    let story = Story::new();
+    let settings = fs::read_to_string(story.root.join("redgreen.toml")).unwrap();
+    story.begun_session();
+    let weaker = "[test]\nmutants = 0\n";
+    let edit = json!({ "file_path": "redgreen.toml", "content": weaker });
+    let said = story.asked("PreToolUse", &edit);
+    assert!(said.contains("\"deny\"") && said.contains("ask the human"), "{said}");
+    story.file("test_calc.py", TEST).file("redgreen.toml", weaker);
+    let said = story.asked("PostToolUse", &json!({ "command": "x" }));
+    assert!(said.contains("redgreen.toml was changed"), "{said}");
+    story.redgreen("session check").exits(1).says("redgreen.toml was changed");
+    story.file("redgreen.toml", &settings);
+    story.redgreen("session check").exits(0).says("RED accepted");
+    story.file("calc.py", CODE).file("redgreen.toml", weaker);
+    story.redgreen("session check").exits(1).says("redgreen.toml was changed");
+}
+
+/// Coding agents clone repositories and make worktrees inside the checkout.
+#[test]
+fn nested_repositories_are_not_judged() {
+    let story = Story::new();
+    story.begun_session();
+    story.git("init -q dep");
+    story.file("dep/a.py", "x = 1\n").file("test_calc.py", TEST);
+    let words = "dep is a separate git repository; tests run without its files";
+    story.redgreen("session status").exits(0).says(words);
+    assert_eq!(story.asked("PostToolUse", &json!({ "command": "git clone x dep" })), "");
+    story.redgreen("session check").exits(0).says("RED accepted").says(words);
+    story.file("calc.py", "from dep.a import x\n\n\ndef add(a, b):\n    return a + b\n");
+    story.redgreen("session check").exits(1).says("No module named 'dep'").says(words);
+    story.file("calc.py", CODE);
+    story.redgreen("session check").exits(0).says("GREEN accepted");
+    let dirty = "judge green --head WORKTREE";
+    story.redgreen(dirty).exits(2).says("ignore it: echo /dep/ >> .gitignore");
+    story.redgreen("session end").exits(0).says("its work is proven");
+}
+
+#[test]
+fn a_session_whose_files_cannot_be_read_ends_without_losing_accepted_work() {
+    let story = Story::new();
+    story.in_green();
+    let sessions = story.place("home/.local/state/redgreen/sessions");
+    let own = fs::read_dir(&sessions).unwrap().next().unwrap().unwrap().path();
+    fs::remove_dir_all(own.join("files")).unwrap();
+    fs::write(own.join("files"), "").unwrap();
+    story.redgreen("session end").exits(2).says("so it was not ended");
+    story.redgreen("session end --unproven").exits(0).says("its work is unproven");
+    let kept = story.git("for-each-ref --format=%(refname) refs/redgreen/salvage");
+    assert_eq!(story.git(&format!("show {kept}:test_calc.py")), TEST.trim_end());
+    story.redgreen("session status").exits(2).says("no session is open");
+}
+
+#[test]
+fn a_session_begins_after_the_first_commit() {
+    let story = Story::bare_folder();
+    story.git("init -q -b main");
+    story.file("test_calc.py", TEST);
+    story.redgreen("session start x").exits(4).says("the repository has no commit yet");
+}
