@@ -3,6 +3,8 @@
 
 mod evidence;
 mod forged;
+mod shapes;
+mod stored;
 
 use std::fs;
 
