@@ -11,6 +11,7 @@
 pub mod hints;
 mod merge;
 pub mod mutants;
+mod obsolete;
 pub mod parts;
 pub mod policy;
 pub mod range;
@@ -24,6 +25,7 @@ use crate::verdict::{Code, Decision, ExperimentRecord, Reason};
 
 pub use merge::{Shard, merge};
 pub use mutants::{Hunk, Mutant, MutantResult};
+pub use obsolete::without_obsolete;
 pub use policy::Policy;
 pub use test_evidence::{BaseResult, is_asked_for, tests_seen, unseen};
 

@@ -5,6 +5,7 @@ mod evidence;
 mod forged;
 mod shapes;
 mod stored;
+mod weaker;
 
 use std::fs;
 
