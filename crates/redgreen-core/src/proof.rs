@@ -11,6 +11,7 @@
 pub mod hints;
 mod merge;
 pub mod mutants;
+mod obsolete;
 pub mod parts;
 pub mod policy;
 pub mod range;
@@ -24,6 +25,7 @@ use crate::verdict::{Code, Decision, ExperimentRecord, Reason};
 
 pub use merge::{Shard, merge};
 pub use mutants::{Hunk, Mutant, MutantResult};
+pub use obsolete::without_obsolete;
 pub use policy::Policy;
 pub use test_evidence::{BaseResult, is_asked_for, tests_seen, unseen};
 
@@ -227,12 +229,7 @@ pub struct HunkProof {
 impl Proof {
     /// How many mutants were tried, and how many were killed.
     pub fn kill_rate(&self) -> (usize, usize) {
-        let counted = self.evidence.mutants.iter().filter(|mutant| mutant.hunk.is_some());
-        counted.fold((0, 0), |(killed, tried), mutant| match mutant.killed {
-            MutantResult::By(_) => (killed + 1, tried + 1),
-            MutantResult::ByNone => (killed, tried + 1),
-            MutantResult::NotTried | MutantResult::DoesNotBuild => (killed, tried),
-        })
+        kill_rate(&self.evidence.mutants)
     }
 
     /// The result in one sentence.
@@ -263,6 +260,17 @@ impl Proof {
             Outcome::Inconclusive => "cannot tell whether the tests prove the change".to_owned(),
         }
     }
+}
+
+fn kill_rate(mutants: &[Mutant]) -> (usize, usize) {
+    let counted = mutants.iter().filter(|mutant| mutant.hunk.is_some());
+    counted.fold((0, 0), |(killed, tried), mutant| match mutant.killed {
+        MutantResult::By(_) => (killed + 1, tried + 1),
+        MutantResult::ByNone if mutant.has_survived() => (killed, tried + 1),
+        MutantResult::ByNone | MutantResult::NotTried | MutantResult::DoesNotBuild => {
+            (killed, tried)
+        }
+    })
 }
 
 fn places(count_of: usize) -> String {
@@ -297,7 +305,7 @@ pub fn conclude(evidence: Evidence) -> Proof {
     }
     let mut not_verified = evidence.not_verified.clone();
     not_verified.extend(not_reached(&evidence));
-    not_verified.extend(left_out(&tests, &code));
+    not_verified.extend(left_out(&tests, &code, &evidence.mutants));
     let (outcome, reasons) = match (against.is_empty(), open.is_empty()) {
         (false, _) => (Outcome::Refuted, against),
         (true, false) => (Outcome::Inconclusive, open),
@@ -386,8 +394,8 @@ fn hunk_proof(at: usize, hunk: &Hunk, evidence: &Evidence) -> HunkProof {
                     by.iter().filter(|test| !tests.contains(*test)).cloned().collect::<Vec<_>>(),
                 );
             }
-            MutantResult::ByNone => survived += 1,
-            MutantResult::NotTried | MutantResult::DoesNotBuild => {}
+            MutantResult::ByNone if mutant.has_survived() => survived += 1,
+            MutantResult::ByNone | MutantResult::NotTried | MutantResult::DoesNotBuild => {}
         }
     }
     tests.truncate(NAMED_MAX);
@@ -458,12 +466,7 @@ fn place(hunk: &HunkProof) -> String {
 }
 
 fn kills(evidence: &Evidence) -> Option<Reason> {
-    let counted = evidence.mutants.iter().filter(|mutant| mutant.hunk.is_some());
-    let tried = counted
-        .clone()
-        .filter(|mutant| matches!(mutant.killed, MutantResult::By(_) | MutantResult::ByNone))
-        .count();
-    let killed = counted.filter(|mutant| matches!(mutant.killed, MutantResult::By(_))).count();
+    let (killed, tried) = kill_rate(&evidence.mutants);
     let percent = (killed * 100).checked_div(tried)?;
     let asked = usize::from(evidence.policy.min_kill);
     let sentence = format!(
@@ -491,10 +494,17 @@ fn not_reached(evidence: &Evidence) -> Vec<String> {
 }
 
 /// Observations that prove nothing.
-fn left_out(tests: &[TestProof], code: &[HunkProof]) -> Vec<String> {
+fn left_out(tests: &[TestProof], code: &[HunkProof], mutants: &[Mutant]) -> Vec<String> {
     let mut told = Vec::new();
-    let untried = code.iter().filter(|hunk| hunk.standing == PlaceStatus::NotTried);
-    told.extend(untried.map(|hunk| format!("{}: no mutant could be tried", place(hunk))));
+    let untried = (0..).zip(code).filter(|(_, hunk)| hunk.standing == PlaceStatus::NotTried);
+    told.extend(untried.map(|(at, hunk)| {
+        let mut of_hunk = mutants.iter().filter(|mutant| mutant.hunk == Some(at));
+        let why = match of_hunk.any(Mutant::is_unsettled) {
+            true => "no changed test kills a mutant; the other tests were not tried",
+            false => "no mutant could be tried",
+        };
+        format!("{}: {why}", place(hunk))
+    }));
     let unnoticed = code.iter().filter(|hunk| hunk.standing == PlaceStatus::NoTest);
     told.extend(unnoticed.map(|hunk| format!("{}: no test kills a mutant", place(hunk))));
     let exempt = code.iter().filter(|hunk| hunk.standing == PlaceStatus::Exempt);

@@ -35,6 +35,7 @@ pub use dependencies::{
 };
 pub use editable::editable;
 pub use home::{furnish as furnish_home, variables as home_variables};
+pub use manifest::hex;
 pub use mirror::{mirror, originals};
 pub use tools::{Search, Tool, Tools};
 
@@ -50,7 +51,7 @@ const PROCESSES_MAX: u32 = 4096;
 pub const GO_CACHE: &str = "go";
 
 /// The inputs of a room.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The last accepted tree. Differences are attributed to the candidate. `None`: everything is.
     pub base: Option<String>,
@@ -469,7 +470,7 @@ pub fn build_folder(root: &Path, room: &Path, tools: &Tools) -> PathBuf {
             hash.update(format!(" {} {} {}\n", facts.ino(), facts.size(), facts.mtime()));
         }
     }
-    let mut name = manifest::hex(&hash.finalize());
+    let mut name = hex(&hash.finalize());
     name.truncate(16);
     root.join(name)
 }

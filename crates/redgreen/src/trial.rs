@@ -4,6 +4,7 @@
 mod builds;
 mod change;
 mod created_files;
+mod early_suite;
 mod environment;
 mod explain;
 mod memory;
@@ -62,6 +63,7 @@ const COMPARISONS_MIN: usize = 30;
 
 pub(crate) use change::change;
 pub use created_files::note as note_made;
+pub use early_suite::{EarlySuite, Later};
 pub use environment::{EnvironmentRecord, FOLDERS, TrialEnvironment, installed_places};
 pub use memory::{Memory, StoredResult};
 pub use redgreen_core::judge::WithheldSet;
@@ -147,17 +149,35 @@ pub struct TrialResult {
     pub own: Duration,
 }
 
+/// What the caller of several trials already knows. It saves time and decides nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'a> {
+    /// An earlier scan of the environment: unchanged files are not read again.
+    pub environment: Option<&'a EnvironmentRecord>,
+    /// The suite of the candidate, which already runs.
+    pub suite: Option<&'a EarlySuite>,
+}
+
 /// Runs the trial.
 pub fn hold(ground: TrialContext<'_>, candidate: &Candidate<'_>) -> Result<TrialResult> {
+    hold_with(ground, candidate, Known::default())
+}
+
+/// Runs the trial, without repeating what the caller knows.
+pub fn hold_with(
+    ground: TrialContext<'_>,
+    candidate: &Candidate<'_>,
+    known: Known<'_>,
+) -> Result<TrialResult> {
     let started = Instant::now();
     let mut trial = Trial::open(
         ground,
         candidate.base,
         candidate.head,
-        candidate.surroundings.as_ref(),
+        candidate.surroundings.as_ref().or(known.environment),
         candidate.timeout,
     )?;
-    let tried = thread::scope(|scope| trial.run_to_verdict(scope, candidate));
+    let tried = thread::scope(|scope| trial.run_to_verdict(scope, candidate, known.suite));
     let running = trial.running;
     let closed = trial.close();
     let mut tried = tried?;
@@ -169,8 +189,22 @@ pub fn hold(ground: TrialContext<'_>, candidate: &Candidate<'_>) -> Result<Trial
 
 /// Runs all tests of a tree in the clean room, before anyone works on it.
 pub fn measure(ground: TrialContext<'_>, tree: &str, timeout: Duration) -> Result<StoredResult> {
-    let mut trial = Trial::open(ground, tree, tree, None, timeout)?;
-    let report = trial.run(&Selection::All, &[]);
+    measure_part(ground, tree, &[], timeout, None)
+}
+
+/// Runs the tests of these files of a tree; all tests if there are none. `known` is an earlier scan
+/// of the environment.
+pub fn measure_part(
+    ground: TrialContext<'_>,
+    tree: &str,
+    files: &[String],
+    timeout: Duration,
+    known: Option<&EnvironmentRecord>,
+) -> Result<StoredResult> {
+    let mut trial = Trial::open(ground, tree, tree, known, timeout)?;
+    let all = files.is_empty();
+    let selection = if all { Selection::All } else { Selection::Files(files.to_vec()) };
+    let report = trial.run(&selection, &[]);
     let surroundings = trial.surroundings.clone();
     trial.close()?;
     Ok(StoredResult { version: 1, report: report?, targets: Vec::new(), surroundings })
@@ -220,6 +254,7 @@ impl<'a> Trial<'a> {
         &mut self,
         scope: &'scope Scope<'scope, 'env>,
         candidate: &'env Candidate<'env>,
+        early: Option<&EarlySuite>,
     ) -> Result<TrialResult>
     where
         'a: 'env,
@@ -292,12 +327,12 @@ impl<'a> Trial<'a> {
                 });
                 helpers.expect(likely);
             }
-            let made = ahead.as_ref().and_then(|ahead: &Prefetch| {
-                let waited = Instant::now();
-                let made = ahead.take(&now);
-                self.running += waited.elapsed();
-                made
-            });
+            let waited = Instant::now();
+            let made = early
+                .and_then(|early| early.take(&now, &conditions))
+                .map(Ok)
+                .or_else(|| ahead.as_ref().and_then(|ahead: &Prefetch| ahead.take(&now)));
+            self.running += waited.elapsed();
             let observation = match made {
                 Some(made) => made?,
                 None if budget.is_spent(&now) => Observation::Nothing,

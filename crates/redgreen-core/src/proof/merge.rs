@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::Evidence;
+use crate::verdict::Decision;
 
 /// The maximum number of parts.
 const SHARDS_MAX: usize = 256;
@@ -68,8 +69,14 @@ pub fn merge(mut parts: Vec<Evidence>) -> Result<Evidence, String> {
     }
     let mut parts = parts.into_iter();
     let Some(mut whole) = parts.next() else { return Err("there are no parts".to_owned()) };
-    for part in parts {
+    // If the judge refuses the range, or a machine could not do its part, places are not examined.
+    let is_refused = whole.steps.iter().any(|step| step.decision == Decision::Refused);
+    for mut part in parts {
         let same = part.base == whole.base && part.head == whole.head;
+        let is_cut = is_refused || whole.inconclusive.is_some() || part.inconclusive.is_some();
+        if is_cut && part.hunks != whole.hunks {
+            (part.hunks, part.mutants) = (whole.hunks.clone(), Vec::new());
+        }
         if !same || part.policy != whole.policy || part.hunks != whole.hunks {
             return Err(format!(
                 "the parts belong to different ranges: {}..{}",
@@ -93,6 +100,9 @@ pub fn merge(mut parts: Vec<Evidence>) -> Result<Evidence, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phase::JudgedPhase;
+    use crate::proof::StepVerdict;
+    use crate::verdict::{Code, Reason};
 
     #[test]
     fn a_part_is_a_number_of_a_number() {
@@ -120,5 +130,39 @@ mod tests {
         assert!(merge(vec![part(1), part(1)]).is_err());
         assert!(merge(vec![part(1), Evidence { head: "c".to_owned(), ..part(2) }]).is_err());
         assert!(merge(Vec::new()).is_err());
+    }
+
+    #[test]
+    fn a_refused_or_inconclusive_part_is_merged_without_places() {
+        let part = |number: usize, places: usize| Evidence {
+            shard: Some(Shard { number, of: 2 }),
+            hunks: (0..places)
+                .map(|at| serde_json::json!({ "file": "a.py", "first": at, "last": at }))
+                .map(|hunk| serde_json::from_value(hunk).unwrap())
+                .collect(),
+            mutants: (0..places)
+                .map(|at| serde_json::json!({ "hunk": at, "what": "", "killed": "by-none" }))
+                .map(|mutant| serde_json::from_value(mutant).unwrap())
+                .collect(),
+            ..Evidence::default()
+        };
+        let refused = StepVerdict {
+            phase: JudgedPhase::Red,
+            what: String::new(),
+            decision: Decision::Refused,
+            reasons: Vec::new(),
+            notes: Vec::new(),
+            experiments: Vec::new(),
+        };
+        let reason = || Some(Reason::plain(Code::VerifyUnable));
+        for (first, second, places) in [
+            (Evidence { steps: vec![refused], ..part(1, 0) }, part(2, 2), 0),
+            (Evidence { inconclusive: reason(), ..part(1, 0) }, part(2, 2), 0),
+            (part(1, 2), Evidence { inconclusive: reason(), ..part(2, 0) }, 2),
+        ] {
+            let whole = merge(vec![first, second]).unwrap();
+            assert_eq!((whole.hunks.len(), whole.mutants.len()), (places, places), "{whole:?}");
+        }
+        assert!(merge(vec![part(1, 1), part(2, 2)]).is_err(), "different ranges");
     }
 }

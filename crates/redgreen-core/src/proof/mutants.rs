@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use similar::{DiffOp, TextDiff};
 
-use super::{Shard, TestEvidence};
+use super::{Policy, Shard, TestEvidence};
 use crate::change::{ChangedPath, Class, Kind};
 use crate::experiment::{Experiment, Material, Observation, Question, Tree, do_nothing};
 use crate::framework::invoke::Selection;
@@ -54,6 +54,9 @@ pub struct Mutant {
     /// Whether it is the old text of its place. Other places may need what is missing then.
     #[serde(skip)]
     pub is_reverted: bool,
+    /// Whether only the changed test files ran. If they do not kill it, other tests may.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_partial: bool,
     pub killed: MutantResult,
 }
 
@@ -74,6 +77,23 @@ impl Mutant {
     pub(super) fn was_tried_with(&self, test: &str) -> bool {
         let was_tried = matches!(self.killed, MutantResult::By(_) | MutantResult::ByNone);
         was_tried && self.asked.iter().any(|asked| asked == test)
+    }
+
+    /// Whether no test of the project kills it.
+    pub(super) fn has_survived(&self) -> bool {
+        self.killed == MutantResult::ByNone && !self.is_partial
+    }
+
+    /// Whether no changed test kills it, and the others have not been tried.
+    pub fn is_unsettled(&self) -> bool {
+        self.killed == MutantResult::ByNone && self.is_partial
+    }
+
+    /// Records the result of another run with all tests, if it has one.
+    pub fn retried(&mut self, with_all: Self) {
+        if with_all.killed != MutantResult::NotTried {
+            (self.killed, self.is_partial) = (with_all.killed, with_all.is_partial);
+        }
     }
 
     /// Records the result of an experiment with the mutant, compared with the run of the head.
@@ -177,6 +197,29 @@ pub struct Search<'a> {
     pub limit: usize,
     /// Plans only the experiments of this part.
     pub shard: Option<Shard>,
+    pub depth: Depth,
+}
+
+/// What the tests that did not change must show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// As much as there is time for.
+    Sample,
+    /// Whether any test detects each place.
+    EveryPlace,
+    /// Whether any test kills each mutant.
+    EveryMutant,
+}
+
+impl Depth {
+    /// The depth at which the policy can be decided.
+    pub fn of(policy: &Policy) -> Self {
+        match (policy.min_kill, policy.every_place) {
+            (1.., _) => Self::EveryMutant,
+            (0, true) => Self::EveryPlace,
+            (0, false) => Self::Sample,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,16 +329,19 @@ pub fn plan(round: Round, search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant
         }
         Round::AllTests if search.files.is_empty() => {}
         Round::AllTests => {
-            for (at, hunk) in own().filter(|(at, _)| open(*at)) {
-                let unnoticed = |mutant: &&Mutant| {
-                    mutant.hunk == Some(at) && mutant.killed == MutantResult::ByNone
-                };
-                let Some(what) = so_far.iter().find(unnoticed).map(|mutant| &mutant.what) else {
-                    continue;
+            let (is_every, most) = match search.depth {
+                Depth::EveryMutant => (true, usize::MAX),
+                Depth::Sample | Depth::EveryPlace => (false, 1),
+            };
+            for (at, hunk) in own().filter(|(at, _)| is_every || open(*at)) {
+                let is_unnoticed = |what: &str| {
+                    so_far.iter().any(|mutant| {
+                        mutant.hunk == Some(at) && mutant.what == what && mutant.is_unsettled()
+                    })
                 };
                 let all = as_before(search, at, hunk, &Selection::All).into_iter();
                 let all = all.chain(mutants(search, at, hunk, &Selection::All));
-                planned.extend(all.filter(|(mutant, _)| mutant.what == *what).take(1));
+                planned.extend(all.filter(|(mutant, _)| is_unnoticed(&mutant.what)).take(most));
             }
         }
         Round::Nothing if search.shard.is_none_or(Shard::is_first) => {
@@ -303,7 +349,11 @@ pub fn plan(round: Round, search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant
         }
         Round::Nothing => {}
     }
-    planned.truncate(if round == Round::Nothing { planned.len() } else { room });
+    match round {
+        Round::Reverted | Round::Mutants => planned.truncate(room),
+        // No other mutants.
+        Round::AllTests | Round::Nothing => {}
+    }
     planned
 }
 
@@ -366,7 +416,8 @@ fn planned(
         ..Experiment::of_tests(Question::Mutant, Tree::Head, selection.clone(), &what)
     };
     let (asked, killed) = (Vec::new(), MutantResult::NotTried);
-    (Mutant { hunk: Some(at), what, asked, is_reverted: false, killed }, experiment)
+    let is_partial = *selection != Selection::All;
+    (Mutant { hunk: Some(at), what, asked, is_reverted: false, is_partial, killed }, experiment)
 }
 
 /// Tests that no assertion failed without the change, and that killed nothing so far.
@@ -392,7 +443,8 @@ fn nothing(search: &Search<'_>, so_far: &[Mutant]) -> Vec<(Mutant, Experiment)> 
         .map(|experiment| {
             let what = "code that does nothing".to_owned();
             let (asked, killed) = (asked.clone(), MutantResult::NotTried);
-            (Mutant { hunk: None, what, asked, is_reverted: false, killed }, experiment)
+            let is_reverted = false;
+            (Mutant { hunk: None, what, asked, is_reverted, is_partial: false, killed }, experiment)
         })
         .collect()
 }
@@ -452,6 +504,7 @@ mod tests {
             what: String::new(),
             asked: Vec::new(),
             is_reverted,
+            is_partial: false,
             killed: MutantResult::NotTried,
         };
         let passed = |test: &str| Test::new(test, Status::Passed);
@@ -546,6 +599,7 @@ mod tests {
                 is_asked_for: true,
                 limit: 12,
                 shard,
+                depth: Depth::Sample,
             };
             let mut found: Vec<Mutant> = Vec::new();
             for round in [Round::Reverted, Round::Mutants] {
@@ -566,5 +620,62 @@ mod tests {
             let left: Vec<&String> = whole.iter().filter(|one| !parts.contains(one)).collect();
             assert!(left.is_empty(), "{of} parts: {left:?}");
         }
+    }
+
+    /// The changed tests notice nothing. How often each mutant is tried with all tests.
+    fn with_all_tests(depth: Depth) -> Vec<usize> {
+        let (old, new) = ("def f(n):\n    return n + 1\n", "def f(n):\n    return n * 2 - 1\n");
+        let (hunks, change, after) =
+            (hunks_of("x.py", old, new), Change::default(), Report::default());
+        let material = Material {
+            phase: JudgedPhase::Green,
+            change: &change,
+            after: &after,
+            targets: &[],
+            paths: &[],
+            packages: &[],
+            brief: "",
+            before: &|_| Some(old.to_owned()),
+            now: &|_| Some(new.to_owned()),
+        };
+        let search = Search {
+            material: &material,
+            hunks: &hunks,
+            tests: &[],
+            files: &["test_x.py".to_owned()],
+            is_asked_for: true,
+            limit: 3,
+            shard: None,
+            depth,
+        };
+        let mut found: Vec<Mutant> = Vec::new();
+        for round in [Round::Reverted, Round::Mutants] {
+            for (mut mutant, _) in plan(round, &search, &found) {
+                mutant.killed = MutantResult::ByNone;
+                found.push(mutant);
+            }
+        }
+        assert!(found.len() == 3 && !found.iter().any(Mutant::has_survived), "{found:?}");
+        let mut tries = Vec::new();
+        loop {
+            let planned = plan(Round::AllTests, &search, &found);
+            if planned.is_empty() {
+                return tries;
+            }
+            tries.push(planned.len());
+            for (with_all, _) in planned {
+                let known = found.iter_mut().find(|known| known.what == with_all.what).unwrap();
+                known.retried(with_all.clone());
+                assert!(known.is_partial, "no result changes nothing");
+                known.retried(Mutant { killed: MutantResult::ByNone, ..with_all });
+            }
+        }
+    }
+
+    #[test]
+    fn mutants_that_changed_tests_miss_are_tried_with_all_tests() {
+        assert_eq!(with_all_tests(Depth::Sample)[0], 1);
+        assert_eq!(with_all_tests(Depth::EveryPlace), [1, 1, 1], "one after another");
+        assert_eq!(with_all_tests(Depth::EveryMutant), [3]);
     }
 }

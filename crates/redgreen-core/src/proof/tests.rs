@@ -36,6 +36,7 @@ fn mutant(hunk: Option<usize>, killed: MutantResult, asked: &[&str]) -> Mutant {
         what: "a mutant".to_owned(),
         asked: asked.iter().map(|id| (*id).to_owned()).collect(),
         is_reverted: false,
+        is_partial: false,
         killed,
     }
 }
@@ -124,6 +125,19 @@ fn code_that_no_test_notices_is_reported_and_held_against_the_range_where_the_po
         told.not_verified
     );
     assert_eq!(told.kill_rate(), (1, 2));
+
+    // The other tests may kill it.
+    let partial =
+        |killed: MutantResult| Mutant { is_partial: true, ..mutant(Some(0), killed, &[]) };
+    let open = conclude(Evidence {
+        hunks: vec![hunk("a.py")],
+        mutants: vec![partial(MutantResult::ByNone), partial(MutantResult::ByNone)],
+        policy: Policy { every_place: true, min_kill: 60, ..Policy::default() },
+        ..Evidence::default()
+    });
+    let told = "a.py:2-4: no changed test kills a mutant; the other tests were not tried";
+    assert_eq!((open.outcome, open.kill_rate()), (Outcome::Proven, (0, 0)));
+    assert_eq!(open.not_verified, [told]);
 
     let policy = Policy { every_place: true, ..Policy::default() };
     let strict = conclude(Evidence { policy: policy.clone(), ..half.clone() });

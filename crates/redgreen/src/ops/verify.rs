@@ -1,10 +1,13 @@
 //! `redgreen verify`: whether the tests of a range of commits prove its code, for any author.
 
 mod commits;
+mod measured;
 mod range;
 mod weakened;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -12,6 +15,7 @@ use redgreen_core::change::{Change, ChangedPath, Class, Kind};
 use redgreen_core::framework::FRAMEWORKS;
 use redgreen_core::names::Oid;
 use redgreen_core::phase::{JudgedPhase, Phase};
+use redgreen_core::proof::mutants::Depth;
 use redgreen_core::proof::parts::{PartFiles, Take, tests_of};
 use redgreen_core::proof::range::RangeSpec;
 use redgreen_core::proof::{
@@ -27,7 +31,10 @@ use crate::engine::Project;
 use crate::failure::{self, Failure};
 use crate::foreign;
 use crate::git::{Git, PathChange};
-use crate::trial::{self, Candidate, Memory, Range, TrialContext, TrialResult, WithheldSet};
+use crate::trial::{
+    self, Candidate, EarlySuite, EnvironmentRecord, Known, Later, Range, TrialContext, TrialResult,
+    WithheldSet,
+};
 
 pub use range::asked_by_ci;
 
@@ -78,7 +85,8 @@ pub fn verify(project: &Project, question: &Question) -> Result<Proof> {
     evidence.policy = file.verify.clone();
     // Mutants of the changed lines are tried separately.
     file.test.mutants = Some(0);
-    let case = Case { project, question, file: &file, trees };
+    let environment = RefCell::new(None);
+    let case = Case { project, question, file: &file, trees, environment };
     let looked = case.look(&mut evidence, &ends);
     if let Err(error) = looked {
         evidence.inconclusive = Some(unable(error)?);
@@ -148,6 +156,8 @@ struct Case<'a> {
     /// The settings of the base.
     file: &'a config::File,
     trees: Trees,
+    /// The latest scan of the environment.
+    environment: RefCell<Option<EnvironmentRecord>>,
 }
 
 /// The reports of the parts of the range.
@@ -175,11 +185,13 @@ struct Step<'a> {
     before: &'a Report,
     targets: Option<Vec<String>>,
     only: &'a [String],
+    /// The suite of `head`, if it already runs.
+    early: Option<&'a EarlySuite>,
 }
 
 impl<'a> Step<'a> {
     fn new(phase: JudgedPhase, base: &'a str, head: &'a str, before: &'a Report) -> Self {
-        Self { phase, base, head, before, targets: None, only: &[] }
+        Self { phase, base, head, before, targets: None, only: &[], early: None }
     }
 }
 
@@ -253,9 +265,9 @@ impl Case<'_> {
             let files = files_of_tests(git, &change, head, &seen.base);
             self.judge_parts(evidence, &mut seen, &between, &Parts { has_tests, has_code, files })?;
         } else {
-            seen.head = self.measured(head, evidence)?;
+            seen.head = self.measured(head, &[], evidence)?;
             if has_tests {
-                seen.between = self.measured(&between, evidence)?;
+                seen.between = self.measured(&between, &[], evidence)?;
             }
         }
         evidence.ran = seen.head.command.clone();
@@ -270,6 +282,7 @@ impl Case<'_> {
         if is_open && seen.head.tests.is_empty() {
             evidence.inconclusive.get_or_insert_with(no_test);
         }
+        self.keep_head(evidence, &seen)?;
         let gone = seen
             .base
             .tests
@@ -278,45 +291,9 @@ impl Case<'_> {
         let gone = gone.filter(|test| seen.head.test(&test.id).is_none());
         evidence.removed = gone.map(|test| test.id.clone()).collect();
         if self.question.commits {
-            commits::judge_pairs(self, evidence, ends)?;
+            commits::judge_pairs(self, evidence, ends, &between, seen)?;
         }
         Ok(())
-    }
-
-    /// The test results of the base: stored for the same environment, or measured now. Tests that
-    /// the policy exempts are left out.
-    fn base_report(&self, evidence: &mut Evidence) -> Result<Report> {
-        let memory = Memory::of_runs(&self.project.workshop, &self.file.test)?;
-        let tree = &self.trees.base;
-        let known = memory.recall(tree)?;
-        let around = trial::look_around(
-            self.ground(),
-            tree,
-            known.as_ref().map(|known| &known.surroundings),
-        )?;
-        let remembered = match known.filter(|known| known.surroundings == around) {
-            Some(known) => known,
-            None => {
-                let measured =
-                    trial::measure(self.ground(), tree, self.timeout(JudgedPhase::Green)?)?;
-                evidence.tests_ms += measured.report.wall_ms;
-                memory.keep(tree, &measured)?;
-                measured
-            }
-        };
-        let mut report = remembered.report;
-        report.tests.retain(|test| {
-            evidence.policy.exemption(test.file.as_deref(), Some(&test.id)).is_none()
-        });
-        Ok(report)
-    }
-
-    /// The test results of a tree whose step another machine judges.
-    fn measured(&self, tree: &str, evidence: &mut Evidence) -> Result<Report> {
-        let timeout = self.timeout(JudgedPhase::Green)?;
-        let report = trial::measure(self.ground(), tree, timeout)?.report;
-        evidence.tests_ms += report.wall_ms;
-        Ok(report)
     }
 
     /// Judges the step from the base to the third tree, and the step from there to the head.
@@ -330,27 +307,40 @@ impl Case<'_> {
         let (base, head) = (&self.trees.base, &self.trees.head);
         let known = seen.base.clone();
         if !parts.has_tests {
-            seen.head = self.kept_or_fixed(
-                base,
-                head,
-                &known,
-                "the new code, with the old tests",
-                evidence,
-            )?;
+            let step = Step::new(JudgedPhase::Refactor, base, head, &known);
+            seen.head = self.kept_or_fixed(&step, "the new code, with the old tests", evidence)?;
             return Ok(());
         }
+        let scanned = self.environment.borrow().clone();
+        let later = Later { base: between, head, timeout: self.timeout(JudgedPhase::Green)? };
+        thread::scope(|scope| {
+            let scanned = scanned.as_ref().filter(|_| parts.has_code);
+            let early = scanned.and_then(|scanned| {
+                EarlySuite::start(scope, self.ground(), later, &known, scanned)
+            });
+            self.judge_tests_first(evidence, seen, between, parts, early.as_ref())
+        })
+    }
+
+    /// The same for a range with tests. `early` is the suite of the head.
+    fn judge_tests_first(
+        &self,
+        evidence: &mut Evidence,
+        seen: &mut Reports,
+        between: &Oid,
+        parts: &Parts,
+        early: Option<&EarlySuite>,
+    ) -> Result<()> {
+        let (base, head) = (&self.trees.base, &self.trees.head);
+        let known = seen.base.clone();
         let red = self.red(base, between, &known, &parts.files, evidence)?;
         seen.between = red.shown.clone();
         if red.verdict.decision == Decision::Accepted {
-            let (mut report, targets) = (red.report.clone(), red.verdict.targets.clone());
-            if !parts.files.is_empty() {
-                report
-                    .tests
-                    .extend(known.tests.iter().filter(|test| !is_in(test, &parts.files)).cloned());
-            }
+            let report = report_of_red(&red, &known, &parts.files);
+            let targets = Some(red.verdict.targets.clone());
             evidence.steps.push(judged(JudgedPhase::Red, "the new tests, with the old code", red));
             let step = Step::new(JudgedPhase::Green, between, head, &report);
-            let green = self.hold(&Step { targets: Some(targets), ..step }, evidence)?;
+            let green = self.hold(&Step { targets, early, ..step }, evidence)?;
             seen.head = green.shown.clone();
             evidence.steps.push(judged(JudgedPhase::Green, "the code that makes them pass", green));
             return Ok(());
@@ -372,7 +362,8 @@ impl Case<'_> {
         seen.head = report.clone();
         if parts.has_code {
             let what = "the code, with the tests of the range";
-            seen.head = self.kept_or_fixed(between, head, &report, what, evidence)?;
+            let step = Step::new(JudgedPhase::Refactor, between, head, &report);
+            seen.head = self.kept_or_fixed(&Step { early, ..step }, what, evidence)?;
         }
         Ok(())
     }
@@ -381,13 +372,12 @@ impl Case<'_> {
     /// already failed, which is a GREEN. Returns the report.
     fn kept_or_fixed(
         &self,
-        base: &str,
-        head: &str,
-        known: &Report,
+        step: &Step<'_>,
         what: &str,
         evidence: &mut Evidence,
     ) -> Result<Report> {
-        let tried = self.hold(&Step::new(JudgedPhase::Refactor, base, head, known), evidence)?;
+        let known = step.before;
+        let tried = self.hold(step, evidence)?;
         let turns_green = |reason: &Reason| reason.code == Code::RefactorTurnsGreen;
         let verdict = &tried.verdict;
         if verdict.decision != Decision::Refused || !verdict.reasons.iter().all(turns_green) {
@@ -399,10 +389,8 @@ impl Case<'_> {
             |id: &str| tried.shown.test(id).is_some_and(|test| test.status == Status::Passed);
         let fixed = known.tests.iter().filter(|test| test.status.is_failure() && passes(&test.id));
         let targets = Some(fixed.map(|test| test.id.clone()).collect());
-        let green = self.hold(
-            &Step { targets, ..Step::new(JudgedPhase::Green, base, head, known) },
-            evidence,
-        )?;
+        let green = self
+            .hold(&Step { phase: JudgedPhase::Green, targets, early: None, ..*step }, evidence)?;
         let shown = green.shown.clone();
         evidence.steps.push(judged(
             JudgedPhase::Green,
@@ -456,7 +444,10 @@ impl Case<'_> {
             timeout: self.timeout(step.phase)?,
             explain: false,
         };
-        let tried = trial::hold(self.ground(), &candidate)?;
+        let scanned = self.environment.borrow().clone();
+        let known = Known { environment: scanned.as_ref(), suite: step.early };
+        let tried = trial::hold_with(self.ground(), &candidate, known)?;
+        self.environment.replace(Some(tried.surroundings.clone()));
         evidence.tests_ms += u64::try_from(tried.tests.as_millis()).unwrap_or(u64::MAX);
         evidence.fence.clone_from(&tried.fence);
         Ok(tried)
@@ -464,6 +455,7 @@ impl Case<'_> {
 
     /// Reverts the changed places, and inserts mutants.
     fn search(&self, evidence: &mut Evidence, seen: &Reports, between: &Oid) -> Result<()> {
+        let scanned = self.environment.borrow().clone();
         let range = Range {
             base: &self.trees.base,
             between,
@@ -475,7 +467,9 @@ impl Case<'_> {
             is_asked_for: proof::is_asked_for(&seen.base, &seen.between, &seen.head),
             limit: evidence.policy.mutants,
             shard: self.question.shard,
+            depth: Depth::of(&evidence.policy),
             timeout: self.timeout(JudgedPhase::Green)?,
+            environment: scanned.as_ref(),
         };
         let found = trial::search(self.ground(), range)?;
         evidence.tests_ms += u64::try_from(found.running.as_millis()).unwrap_or(u64::MAX);
@@ -521,6 +515,16 @@ fn files_of_tests(git: &Git, change: &Change, head: &str, base: &Report) -> Vec<
         change.paths.iter().any(|changed| matches!(changed.class, Class::Mixed | Class::Snapshot));
     let is_told = base.tests.iter().all(|test| test.file.is_some());
     if is_inside || !is_told { Vec::new() } else { files }
+}
+
+/// What GREEN is compared with: the report of RED, and the known results of the tests that did not
+/// run in it.
+fn report_of_red(red: &TrialResult, known: &Report, files: &[String]) -> Report {
+    let mut report = red.report.clone();
+    if !files.is_empty() {
+        report.tests.extend(known.tests.iter().filter(|test| !is_in(test, files)).cloned());
+    }
+    report
 }
 
 fn is_in(test: &Test, files: &[String]) -> bool {

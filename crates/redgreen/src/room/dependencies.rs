@@ -184,6 +184,16 @@ impl Dependencies {
         changes
     }
 
+    /// Whether the packages are the same in a later scan. They may be installed anew.
+    pub fn is_equivalent(&self, now: &Self) -> bool {
+        let is_new = |change: &DependencyChange| match change.how {
+            ChangeKind::Added | ChangeKind::Removed | ChangeKind::Modified => true,
+            // Compiled Python contains the time of its source.
+            ChangeKind::Touched | ChangeKind::Bytecode => false,
+        };
+        self.folders == now.folders && !self.compared_with(now).iter().any(is_new)
+    }
+
     /// Whether a new file affects existing packages: it runs before any test, or shadows another
     /// file. `programs` are the folders searched for programs. Files in `checkout` are judged
     /// elsewhere.
@@ -403,6 +413,9 @@ mod tests {
         let expected: Vec<_> =
             expected.iter().map(|(path, how)| (Path::new(*path), *how)).collect();
         assert_eq!(told, expected);
+        let now = Dependencies::look(before.folders.clone(), None).unwrap();
+        let is_compiled = |(_, how): &(&Path, ChangeKind)| *how == ChangeKind::Bytecode;
+        assert_eq!(before.is_equivalent(&now), expected.iter().all(is_compiled), "{expected:?}");
     }
 
     fn rewrite(path: &Path, text: &str, time: Option<SystemTime>) {

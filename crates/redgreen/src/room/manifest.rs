@@ -56,7 +56,7 @@ pub(super) fn object_id(kind: &str, bytes: &[u8], digits: usize) -> String {
     }
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         // Writing to a string cannot fail.
         write!(text, "{byte:02x}").ok();

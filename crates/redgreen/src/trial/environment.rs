@@ -2,7 +2,8 @@
 //! since the last accepted tree.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -12,12 +13,13 @@ use redgreen_core::change::{Change, Class, Kind, named_modules, names_modules, s
 use redgreen_core::syntax::{Language, imports};
 use redgreen_core::verdict::{Code, Reason};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::{TrialContext, created_files};
 use crate::git::Git;
 use crate::room::{
     ChangeKind, Dependencies, DependencyChange, DependencyFolder, RoomEnvironment, RoomFacts,
-    Search, Tools, editable,
+    Search, Tools, editable, hex,
 };
 use crate::sandbox::Installed;
 
@@ -30,6 +32,8 @@ pub const FOLDERS: &[&str] = &["node_modules", ".venv", "venv", "vendor", "deps"
 const MANIFESTS_MAX: usize = 50;
 /// How deep below the root they are looked for.
 const DEPTH_MAX: usize = 3;
+/// How much of each end of a program identifies it.
+const END_BYTES: u64 = 64 << 10;
 /// The number of files named in a message before the rest is counted.
 const NAMED_MAX: usize = 3;
 
@@ -39,9 +43,19 @@ const NAMED_MAX: usize = 3;
 pub struct EnvironmentRecord {
     /// The checkout of the packages. Those of another checkout cannot be compared.
     checkout: PathBuf,
-    /// Name, path and metadata.
+    /// Name, path and identity.
     tools: BTreeMap<String, (PathBuf, String)>,
     packages: Dependencies,
+}
+
+impl EnvironmentRecord {
+    /// Whether tests run with the same tools and packages. They may be installed anew: a CI system
+    /// does that for every run.
+    pub fn is_equivalent(&self, other: &Self) -> bool {
+        self.checkout == other.checkout
+            && self.tools == other.tools
+            && self.packages.is_equivalent(&other.packages)
+    }
 }
 
 /// The environment of a trial.
@@ -86,14 +100,10 @@ pub(super) fn look(
         (tools.join().unwrap_or_else(|panic| resume_unwind(panic)), dependencies)
     });
     let (tools, dependencies) = (tools?, dependencies?);
-    let stamp = |path: &Path| {
-        let facts = path.metadata().ok();
-        facts
-            .map(|facts| format!("{} {} {}", facts.ino(), facts.size(), facts.mtime()))
-            .unwrap_or_default()
-    };
-    let known =
-        tools.found.iter().map(|tool| (tool.name.clone(), (tool.path.clone(), stamp(&tool.path))));
+    let known = tools
+        .found
+        .iter()
+        .map(|tool| (tool.name.clone(), (tool.path.clone(), identity(&tool.path))));
     let checkout = ground.checkout.to_owned();
     let seen =
         EnvironmentRecord { checkout, tools: known.collect(), packages: dependencies.clone() };
@@ -137,6 +147,21 @@ pub(super) fn look(
         editable,
     };
     Ok(TrialEnvironment { surroundings, seen })
+}
+
+/// Which program this is: its size, and a hash of both ends. Two builds of a large program differ
+/// there, and reading all of it takes too long for every verdict.
+fn identity(path: &Path) -> String {
+    let read = || -> io::Result<String> {
+        let mut file = File::open(path)?;
+        let size = file.metadata()?.len();
+        let mut ends = Vec::new();
+        file.by_ref().take(END_BYTES).read_to_end(&mut ends)?;
+        file.seek(SeekFrom::Start(size.saturating_sub(END_BYTES)))?;
+        file.take(END_BYTES).read_to_end(&mut ends)?;
+        Ok(format!("{size} {}", hex(&Sha256::digest(&ends))))
+    };
+    read().unwrap_or_default()
 }
 
 /// Package folders that are not in git.

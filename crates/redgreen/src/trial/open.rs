@@ -249,7 +249,11 @@ impl<'a> Trial<'a> {
 }
 
 fn is_interpreted(suite: &Suite) -> bool {
-    suite.frameworks().all(|row| NOTHING_TO_BUILD.contains(&row.name))
+    is_interpreted_by(suite.frameworks().map(|row| row.name))
+}
+
+pub(super) fn is_interpreted_by<'n>(mut frameworks: impl Iterator<Item = &'n str>) -> bool {
+    frameworks.all(|name| NOTHING_TO_BUILD.contains(&name))
 }
 
 /// A folder for a room, locked. The same one again if possible, because build output depends on its

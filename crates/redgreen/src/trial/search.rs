@@ -8,7 +8,7 @@ use anyhow::Result;
 use redgreen_core::change::Change;
 use redgreen_core::experiment::{About, Experiment, Material, Observation, Question};
 use redgreen_core::phase::{JudgedPhase, Phase};
-use redgreen_core::proof::mutants::{self, Hunk, HunkResult, Mutant, ROUNDS, Round, Search};
+use redgreen_core::proof::mutants::{self, Depth, Hunk, HunkResult, Mutant, ROUNDS, Round, Search};
 use redgreen_core::proof::{MutantResult, Shard, TestEvidence, tests_seen, unseen};
 use redgreen_core::report::Report;
 
@@ -16,7 +16,7 @@ use super::open::Trial;
 use super::perform::Conditions;
 use super::prefetch::Prefetch;
 use super::tree_reader::TreeReader;
-use super::{Candidate, TrialContext, change};
+use super::{Candidate, EnvironmentRecord, TrialContext, change};
 
 /// The time limit for mutants: this long, or a share of the duration of all tests.
 const WALL_MIN: Duration = Duration::from_secs(3);
@@ -39,7 +39,10 @@ pub struct Range<'a> {
     /// The maximum number of mutants.
     pub limit: usize,
     pub shard: Option<Shard>,
+    pub depth: Depth,
     pub timeout: Duration,
+    /// An earlier scan of the environment.
+    pub environment: Option<&'a EnvironmentRecord>,
 }
 
 #[derive(Debug, Default)]
@@ -71,7 +74,8 @@ pub fn search(ground: TrialContext<'_>, range: Range<'_>) -> Result<SearchResult
         explain: false,
     };
     let (whole, code) = (candidate(range.base, range.head), candidate(range.between, range.head));
-    let mut trial = Trial::open(ground, range.between, range.head, None, range.timeout)?;
+    let mut trial =
+        Trial::open(ground, range.between, range.head, range.environment, range.timeout)?;
     let searched = thread::scope(|scope| trial.search(scope, range, &whole, &code));
     let running = trial.running;
     trial.close()?;
@@ -116,7 +120,8 @@ impl<'a> Trial<'a> {
         };
         conditions.expect(range.head_report);
         let helpers = Prefetch::start(scope, self.annex(), &conditions, self.ground.stop.part());
-        let Range { is_asked_for, limit, shard, .. } = range;
+        let Range { is_asked_for, limit, shard, depth, .. } = range;
+        let is_thorough = depth != Depth::Sample;
         let search = Search {
             material: &material,
             hunks: &hunks,
@@ -125,14 +130,36 @@ impl<'a> Trial<'a> {
             is_asked_for,
             limit,
             shard,
+            depth,
         };
         let end = Instant::now() + WALL_MIN.max(conditions.usual / WALL_SHARE);
+        // Without its only place, the head is the third tree, which already ran.
+        let is_only = hunks.len() == 1 && changed.paths.len() == 1;
+        let without_change = (is_only && !range.between_report.tests.is_empty()).then(|| {
+            let (report, log) = (Box::new(range.between_report.clone()), String::new());
+            Observation::Ran { report, log }
+        });
         let mut found: Vec<Mutant> = Vec::new();
-        for round in ROUNDS {
+        let (mut rounds, mut unsettled) = (ROUNDS.into_iter().peekable(), None);
+        while let Some(round) = rounds.peek().copied() {
+            // Each time, one more mutant of each place is tried with all tests.
+            let left = found.iter().filter(|mutant| mutant.is_unsettled()).count();
+            match (round, unsettled) {
+                (Round::AllTests, Some(before)) if before == left => {
+                    rounds.next();
+                    continue;
+                }
+                (Round::AllTests, _) if is_thorough => unsettled = Some(left),
+                (Round::Reverted | Round::Mutants | Round::AllTests | Round::Nothing, _) => {
+                    rounds.next();
+                }
+            }
             let planned = mutants::plan(round, &search, &found);
             let (planned, experiments): (Vec<Mutant>, Vec<Experiment>) =
                 planned.into_iter().unzip();
             let until = match round {
+                // The policy needs an answer.
+                Round::Reverted | Round::Mutants | Round::AllTests if is_thorough => None,
                 Round::Reverted | Round::Mutants => Some(end),
                 // Whether any test detects the change is decisive, so run at least one.
                 Round::AllTests if is_tested(&found) => Some(Instant::now()),
@@ -141,7 +168,11 @@ impl<'a> Trial<'a> {
             };
             for (at, mut mutant) in planned.into_iter().enumerate() {
                 let rest = experiments.get(at..).unwrap_or_default();
-                let made = self.next_of(&helpers, &conditions, rest, until.filter(|_| at > 0))?;
+                let until = until.filter(|_| at > 0);
+                let made = match without_change.as_ref().filter(|_| round == Round::Reverted) {
+                    Some(known) => known.clone(),
+                    None => self.next_of(&helpers, &conditions, rest, until)?,
+                };
                 let weighed = mutant.weigh(&made, range.head_report);
                 if let (HunkResult::OutOfTime, Some(experiment)) = (weighed, rest.first()) {
                     let (control, again) = self.repeat(&conditions, experiment)?;
@@ -152,7 +183,7 @@ impl<'a> Trial<'a> {
                     .iter_mut()
                     .find(|known| known.what == mutant.what && known.hunk.is_some());
                 match known.filter(|_| round == Round::AllTests) {
-                    Some(known) => known.killed = mutant.killed,
+                    Some(known) => known.retried(mutant),
                     None => found.push(mutant),
                 }
             }

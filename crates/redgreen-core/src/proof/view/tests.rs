@@ -50,6 +50,7 @@ fn hunk(file: &str) -> Hunk {
 fn mutant(hunk: Option<usize>, killed: MutantResult, asked: &[&str]) -> Mutant {
     Mutant {
         is_reverted: false,
+        is_partial: false,
         hunk,
         what: "a mutant".to_owned(),
         asked: asked.iter().map(|id| (*id).to_owned()).collect(),

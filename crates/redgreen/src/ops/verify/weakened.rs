@@ -2,17 +2,19 @@
 //! the new code. A test that still passes is not obsolete, and the new tests must detect what it
 //! detects.
 
+use std::path::Path;
+
 use anyhow::Result;
 use redgreen_core::change::{Change, ChangedPath, Class, Kind};
+use redgreen_core::names::Oid;
 use redgreen_core::phase::JudgedPhase;
-use redgreen_core::proof::Evidence;
+use redgreen_core::proof::{Evidence, without_obsolete};
 use redgreen_core::report::{Report, Test};
 use redgreen_core::syntax::{self, ItemChange, Language};
 use redgreen_core::verdict::Decision;
 
 use super::{Case, Step, is_in, judged};
 use crate::git::Git;
-use crate::trial;
 
 /// Compares old tests with those of the range, on the code of the head. `shown` is the report of
 /// the head.
@@ -35,28 +37,26 @@ pub(super) fn compare(
         return Ok(());
     }
     let old = with_tests_of(git, head, base, &files)?;
-    let measured =
-        trial::measure(case.ground(), &old, case.timeout(JudgedPhase::Refactor)?)?.report;
-    evidence.tests_ms += measured.wall_ms;
-    // If one test of a file is obsolete, redgreen cannot tell how much the others should check.
-    let failing: Vec<&Test> =
-        measured.tests.iter().filter(|test| test.status.is_failure()).collect();
-    let is_obsolete = |file: &String| {
-        failing.iter().any(|test| test.file.as_ref().is_none_or(|home| home == file))
-    };
-    let (obsolete, still): (Vec<String>, Vec<String>) = files.drain(..).partition(is_obsolete);
-    let told = obsolete
-        .iter()
-        .map(|file| format!("{file}: not compared with its old tests, because some are obsolete"));
-    evidence.not_verified.extend(told);
-    if still.is_empty() || !measured.load_errors.is_empty() {
+    let measured = case.measured(&old, apart(&files), evidence)?;
+    if !measured.load_errors.is_empty() {
+        let told = files.iter().map(|file| {
+            format!("{file}: not compared with its old tests, which do not load with the new code")
+        });
+        evidence.not_verified.extend(told);
         return Ok(());
     }
-    let old = with_tests_of(git, head, base, &still)?;
+    let (old, measured) = without_obsolete_tests(case, evidence, old, measured, &mut files)?;
+    if files.is_empty() {
+        return Ok(());
+    }
     let mut known = measured;
-    known.tests.retain(|test| is_in(test, &still) && !test.status.is_failure());
-    known.tests.extend(shown.tests.iter().filter(|test| !is_in(test, &still)).cloned());
-    let tried = case.hold(&Step::new(JudgedPhase::Refactor, &old, head, &known), evidence)?;
+    known.tests.retain(|test| is_in(test, &files) && !test.status.is_failure());
+    let only = apart(&files);
+    if only.is_empty() {
+        known.tests.extend(shown.tests.iter().filter(|test| !is_in(test, &files)).cloned());
+    }
+    let step = Step::new(JudgedPhase::Refactor, &old, head, &known);
+    let tried = case.hold(&Step { only, ..step }, evidence)?;
     match tried.verdict.decision {
         Decision::Accepted => {}
         Decision::Refused => {
@@ -72,12 +72,76 @@ pub(super) fn compare(
     Ok(())
 }
 
-fn with_tests_of(
-    git: &Git,
-    head: &str,
-    base: &str,
-    files: &[String],
-) -> Result<redgreen_core::names::Oid> {
+/// The tree and its results without the tests that fail in it, which are obsolete. Files for which
+/// this is impossible are removed from the list.
+fn without_obsolete_tests(
+    case: &Case<'_>,
+    evidence: &mut Evidence,
+    old: Oid,
+    measured: Report,
+    files: &mut Vec<String>,
+) -> Result<(Oid, Report)> {
+    let git = &case.project.git;
+    let failing: Vec<&Test> =
+        measured.tests.iter().filter(|test| test.status.is_failure()).collect();
+    if failing.is_empty() {
+        return Ok((old, measured));
+    }
+    let is_everywhere = failing.iter().any(|test| test.file.is_none());
+    let mut texts: Vec<(String, String)> = Vec::new();
+    let mut unclear: Vec<String> = Vec::new();
+    for file in files.iter() {
+        let own: Vec<&Test> =
+            failing.iter().filter(|test| test.file.as_ref() == Some(file)).copied().collect();
+        let text = git.read_file(&old, file)?.and_then(|bytes| String::from_utf8(bytes).ok());
+        match text.and_then(|text| without_obsolete(file, &text, &own)) {
+            Some(text) if !is_everywhere => {
+                if !own.is_empty() {
+                    texts.push((file.clone(), text));
+                }
+            }
+            Some(_) | None => unclear.push(file.clone()),
+        }
+    }
+    let edits: Vec<(&Path, &str)> =
+        texts.iter().map(|(path, text)| (Path::new(path), text.as_str())).collect();
+    let rest = if edits.is_empty() { old } else { git.with_files(&old, &edits)? };
+    files.retain(|file| !unclear.contains(file));
+    let again = match edits.is_empty() || files.is_empty() {
+        true => measured,
+        false => case.measured(&rest, apart(files), evidence)?,
+    };
+    let fails = |file: &String| {
+        let is_failing = |test: &Test| test.status.is_failure() && test.file.as_ref() == Some(file);
+        !again.load_errors.is_empty() || again.tests.iter().any(is_failing)
+    };
+    let (failing, still): (Vec<String>, Vec<String>) = files.drain(..).partition(fails);
+    unclear.extend(failing);
+    *files = still;
+    // redgreen cannot tell how much the others should check.
+    let told = unclear
+        .iter()
+        .map(|file| format!("{file}: not compared with its old tests, because some are obsolete"));
+    evidence.not_verified.extend(told);
+    // Files without a comparison are as in the head.
+    let as_in_head: Vec<&str> = unclear.iter().map(String::as_str).collect();
+    let rest = match as_in_head.is_empty() {
+        true => rest,
+        false => git.with_paths_of(&rest, &case.trees.head, &as_in_head)?,
+    };
+    Ok((rest, again))
+}
+
+/// The files, if their tests run without the others. Otherwise none, which means all.
+fn apart(files: &[String]) -> &[String] {
+    let runs_apart = |file: &String| {
+        let language = Language::of_path(file);
+        language == Language::Python || language.is_script()
+    };
+    if files.iter().all(runs_apart) { files } else { &[] }
+}
+
+fn with_tests_of(git: &Git, head: &str, base: &str, files: &[String]) -> Result<Oid> {
     git.with_paths_of(head, base, &files.iter().map(String::as_str).collect::<Vec<_>>())
 }
 

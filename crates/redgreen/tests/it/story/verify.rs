@@ -3,6 +3,9 @@
 
 mod evidence;
 mod forged;
+mod shapes;
+mod stored;
+mod weaker;
 
 use std::fs;
 
