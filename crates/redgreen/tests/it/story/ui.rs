@@ -6,6 +6,7 @@ mod evidence;
 mod guarding;
 mod refactoring;
 mod several;
+mod size;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
