@@ -43,6 +43,20 @@ pub struct Step {
     pub withheld: u64,
     /// How the work was chosen, if it was one of several attempts.
     pub attempts: Option<Selection>,
+    /// All of them, in the order of their numbers.
+    pub candidates: Vec<AttemptRecord>,
+}
+
+/// One of several attempts at a phase, as a page shows it.
+#[derive(Clone, Debug)]
+pub struct AttemptRecord {
+    pub number: u32,
+    /// What the agent left.
+    pub tree: Option<Oid>,
+    /// `None` if the turn failed.
+    pub verdict: Option<Verdict>,
+    pub findings: Vec<String>,
+    pub turn: Option<Work>,
 }
 
 /// One turn of an agent.
@@ -94,7 +108,10 @@ pub struct Steps {
     messages: Vec<String>,
     /// The attempts that ended, if several are made at the current phase.
     pub candidates: Vec<Candidate>,
+    /// The intent that the journal ends with, and its time: what the run does now.
+    pub doing: Option<(String, i64)>,
     selection: Option<Selection>,
+    records: Vec<AttemptRecord>,
     /// How many events of the chosen attempt follow; they were paid for already.
     taken: usize,
     /// A phase that was accepted but has no note yet.
@@ -117,6 +134,10 @@ impl Steps {
     /// Applies the next event of the journal.
     pub fn hear(&mut self, at: i64, event: &Event) {
         self.ended = at;
+        // These happen during a turn, which goes on.
+        if !matches!(event, Event::Attempted { .. } | Event::UserSaid { .. }) {
+            self.doing = None;
+        }
         match event {
             Event::Started { run } => self.begin(at, run, &run.base.commit),
             Event::Adopted { run, head, handoff } => {
@@ -149,6 +170,7 @@ impl Steps {
                 let candidates = std::mem::take(&mut self.candidates);
                 let chosen = candidates.iter().find(|known| known.number == choice.number);
                 self.taken = chosen.map_or(0, |chosen| chosen.events.len());
+                self.records = self.records_of(&candidates);
                 self.selection = Some(Selection::of(choice, &candidates));
             }
             Event::Judged {
@@ -259,6 +281,7 @@ impl Steps {
 
     /// The handoff note of an accepted phase was written. An accepted REFACTOR ends its cycle.
     pub fn noted(&mut self, commit: &Oid) {
+        self.doing = None;
         if self.accepted.take() == Some(Phase::Refactor) {
             self.cycle = self.cycle.saturating_add(1);
             if let Some(done) = self.current.take() {
@@ -279,9 +302,30 @@ impl Steps {
         self.places.insert(commit.clone(), place);
     }
 
+    /// The run is about to act.
+    pub fn intend(&mut self, at: i64, intent: &str) {
+        self.doing = Some((intent.to_owned(), at));
+    }
+
+    /// The attempts that ended, if several are made at the current phase.
+    pub fn attempts_now(&self) -> Vec<AttemptRecord> {
+        self.records_of(&self.candidates)
+    }
+
+    fn records_of(&self, candidates: &[Candidate]) -> Vec<AttemptRecord> {
+        let number = self.turns_taken.saturating_add(1);
+        candidates.iter().map(|candidate| AttemptRecord::of(candidate, number)).collect()
+    }
+
     /// Cycles that were accepted from RED to REFACTOR.
     pub fn cycles(&self) -> u32 {
         self.cycle.saturating_sub(1)
+    }
+
+    /// The commit of the last GREEN.
+    pub fn last_green(&self) -> Option<&Oid> {
+        let greens = self.steps.iter().rev().filter(|step| step.phase == Phase::Green);
+        greens.filter_map(|step| step.commit.as_ref()).next()
     }
 
     /// The steps of one cycle, in order.
@@ -316,21 +360,8 @@ impl Steps {
     }
 
     fn turned(&mut self, role: Role, turn: &Turn, cost: &Cost, took_ms: u64) {
-        let (said, failed) = match turn {
-            Turn::Done { answer } => (answer.clone(), false),
-            Turn::Failed { message, .. } => (message.clone(), true),
-        };
         self.turns_taken = self.turns_taken.saturating_add(1);
-        let (tokens, microdollars) = (cost.tokens, cost.microdollars);
-        self.turns.push(Work {
-            number: self.turns_taken,
-            role,
-            said,
-            failed,
-            tokens,
-            microdollars,
-            took_ms,
-        });
+        self.turns.push(Work::of(self.turns_taken, role, turn, cost, took_ms));
     }
 
     /// Counts what an event cost, unless it is taken over from an attempt, which was counted when
@@ -384,6 +415,7 @@ impl Steps {
             salvage: None,
             withheld,
             attempts: self.selection.take(),
+            candidates: std::mem::take(&mut self.records),
         });
     }
 
@@ -393,6 +425,7 @@ impl Steps {
         self.left = None;
         self.candidates.clear();
         (self.selection, self.taken) = (None, 0);
+        self.records.clear();
         match self.places.get(to).cloned() {
             Some(place) => {
                 self.cycle = place.cycle;
@@ -416,5 +449,38 @@ impl Steps {
 
     fn worked(&mut self, took_ms: u64) {
         self.spent.work_ms = self.spent.work_ms.saturating_add(took_ms);
+    }
+}
+
+impl AttemptRecord {
+    /// All attempts of a round are the same turn of the run.
+    fn of(candidate: &Candidate, turn_number: u32) -> Self {
+        let mut record = Self {
+            number: candidate.number,
+            tree: candidate.tree().cloned(),
+            verdict: candidate.verdict().cloned(),
+            findings: Vec::new(),
+            turn: None,
+        };
+        for event in &candidate.events {
+            if let Event::Turned { role, turn, cost, took_ms, .. } = event {
+                record.turn = Some(Work::of(turn_number, *role, turn, cost, *took_ms));
+            }
+            if let Event::Linted { findings, criteria, .. } = event {
+                record.findings = findings.iter().chain(criteria).cloned().collect();
+            }
+        }
+        record
+    }
+}
+
+impl Work {
+    fn of(number: u32, role: Role, turn: &Turn, cost: &Cost, took_ms: u64) -> Self {
+        let (said, failed) = match turn {
+            Turn::Done { answer } => (answer.clone(), false),
+            Turn::Failed { message, .. } => (message.clone(), true),
+        };
+        let (tokens, microdollars) = (cost.tokens, cost.microdollars);
+        Self { number, role, said, failed, tokens, microdollars, took_ms }
     }
 }

@@ -10,11 +10,18 @@ let current = null;
 // --- following
 
 let known = null;
-const changes = new EventSource('/follow' + location.pathname);
-changes.addEventListener('stamp', event => {
-  if (known !== null && known !== event.data) refresh();
-  known = event.data;
-});
+let changes = null;
+function follow() {
+  changes = new EventSource('/follow' + location.pathname);
+  changes.addEventListener('stamp', event => {
+    if (known !== null && known !== event.data) refresh();
+    known = event.data;
+  });
+  changes.addEventListener('text', event => speak(JSON.parse(event.data), true));
+  changes.addEventListener('more', event => speak(JSON.parse(event.data), false));
+}
+// A browser opens only six connections to a server: hidden pages leave theirs to the others.
+document.addEventListener('visibilitychange', () => { changes.close(); if (!document.hidden) follow(); });
 
 // The agent's output in the current turn. It is text, never markup.
 const LIVE_CHARS_MAX = 20000;
@@ -28,8 +35,15 @@ function speak(words, isNew) {
   live.hidden = box.textContent === '';
   if (isAtEnd) box.scrollTop = box.scrollHeight;
 }
-changes.addEventListener('text', event => speak(JSON.parse(event.data), true));
-changes.addEventListener('more', event => speak(JSON.parse(event.data), false));
+follow();
+
+// How long the run has been doing what it does now.
+setInterval(() => {
+  const since = document.getElementById('since');
+  if (!since) return;
+  const seconds = Math.max(0, Math.floor((Date.now() - Number(since.dataset.since)) / 1000));
+  since.textContent = seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}, 1000);
 
 let refreshing = false;
 let again = false;
@@ -155,7 +169,12 @@ add.textContent = '+';
 add.tabIndex = -1;
 add.setAttribute('aria-label', 'Comment on this line');
 add.addEventListener('click', () => current && comment(current));
+let pointer = null;
 document.addEventListener('mouseover', event => {
+  // Lines also move below a pointer that rests.
+  const at = `${event.screenX},${event.screenY}`;
+  if (at === pointer) return;
+  pointer = at;
   const line = event.target.closest('#diff .l[data-l]');
   if (!line || !writes || line === add.parentElement) return;
   go(line, false);
@@ -164,24 +183,29 @@ document.addEventListener('mouseover', event => {
 
 // --- comments
 
+function placeOf(line) {
+  const side = line.dataset.l[0] === 'n' ? 'new' : 'old';
+  const diff = line.closest('.diff');
+  return {
+    file: line.closest('.file').dataset.path, side, line: line.dataset.l.slice(1),
+    code: line.querySelector('code').textContent, tree: side === 'new' ? diff.dataset.to : diff.dataset.from,
+  };
+}
+
 function comment(line, known) {
   if (!writes) return;
-  const next = line.closest('.pair') || line;
+  const next = known || line.closest('.pair') || line;
   const open = next.nextElementSibling;
-  if (open && open.classList.contains('typing')) { open.querySelector('textarea').focus(); return; }
+  if (!known && open && open.classList.contains('typing')) { open.querySelector('textarea').focus(); return; }
   const form = document.getElementById('comment-form').content.firstElementChild.cloneNode(true);
   const area = form.querySelector('textarea');
   const state = form.querySelector('.saved');
-  const side = line.dataset.l[0] === 'n' ? 'new' : 'old';
-  const file = line.closest('.file');
-  const diff = line.closest('.diff');
+  const at = known ? known.dataset : placeOf(line);
   let id = known ? known.dataset.id : 0;
   if (known) { area.value = known.dataset.body; known.replaceWith(form); } else next.after(form);
   const send = async body => {
-    const form = new URLSearchParams({
-      id, body, side, file: file.dataset.path, line: line.dataset.l.slice(1),
-      code: line.querySelector('code').textContent, tree: side === 'new' ? diff.dataset.to : diff.dataset.from,
-    });
+    const { file, side, line, tree, code } = at;
+    const form = new URLSearchParams({ id, body, file, side, line, tree, code });
     const answer = await fetch(`/runs/${run}/comments`, { method: 'POST', body: form }).catch(() => null);
     const text = answer ? (await answer.text()).trim() : 'the server does not answer';
     if (answer && answer.ok) { id = text || 0; state.textContent = 'saved'; return true; }
@@ -208,9 +232,5 @@ async function both() {
 document.addEventListener('click', event => {
   const edit = event.target.closest('.comment .edit');
   if (!edit) return;
-  const box = edit.closest('.comment');
-  const lineOf = element => (element.classList.contains('pair') ? element.querySelector('.l[data-l^=n]') : element);
-  let line = box.previousElementSibling;
-  while (line && line.classList.contains('comment')) line = line.previousElementSibling;
-  if (line) { go(lineOf(line), false); comment(lineOf(line), box); }
+  comment(null, edit.closest('.comment'));
 });

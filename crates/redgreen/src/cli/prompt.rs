@@ -4,11 +4,13 @@ use std::io::IsTerminal;
 
 use anyhow::Result;
 use redgreen_core::event::{Commits, Outcome};
+use redgreen_core::names::Oid;
 use redgreen_core::phase::Phase;
 
 use super::{CommandContext, plan, say};
 use crate::engine::Project;
 use crate::failure::Code;
+use crate::ops::resume::Request;
 use crate::ops::{self, RunEnd};
 use crate::process::{Input, typed};
 use crate::view;
@@ -38,6 +40,7 @@ pub(super) fn end(
         let next = match &last.outcome {
             Outcome::Waiting if here => waiting(desk, project, last)?,
             Outcome::Paused { after, .. } if here => paused(desk, project, last, *after)?,
+            Outcome::Undecided { .. } if here => tied(desk, project, last)?,
             _ => None,
         };
         match next {
@@ -110,7 +113,7 @@ fn waiting(desk: &CommandContext, project: &Project, stopped: &RunEnd) -> Result
                 Answer::Again
             }
             ("more", item) if !item.is_empty() => {
-                Answer::Done(resume(desk, project, id, Some(item))?)
+                Answer::Done(resume(desk, project, more(id, Some(item)))?)
             }
             // `no` could mean "abort" or "later", and only one of them can be undone.
             _ => Answer::Unknown("`approve` (or `yes`), `abort`, `diff` or `more WORDS`"),
@@ -133,7 +136,7 @@ fn paused(
     let question = "continue? [yes/diff/plan/abort, say WORDS, reject WHY, Enter to decide later] ";
     asked(desk, question, |word, rest| {
         Ok(match (word, rest) {
-            ("yes", "") => Answer::Done(resume(desk, project, id, None)?),
+            ("yes", "") => Answer::Done(resume(desk, project, more(id, None))?),
             ("abort", "") => Answer::Done(abort(desk, project, id)?),
             ("diff", "") => {
                 desk.printer.talk(&patch(project, trees)?);
@@ -155,9 +158,37 @@ fn paused(
             }
             ("reject", why) if !why.is_empty() => {
                 ops::reject::reject(project, Some(id), why, &mut desk.watch())?;
-                Answer::Done(resume(desk, project, id, None)?)
+                Answer::Done(resume(desk, project, more(id, None))?)
             }
             _ => Answer::Unknown("`yes`, `diff`, `plan`, `abort`, `say WORDS` or `reject WHY`"),
+        })
+    })
+}
+
+/// Several attempts, and all evidence about the best ones is equal. The outcome lists them.
+fn tied(desk: &CommandContext, project: &Project, stopped: &RunEnd) -> Result<Option<RunEnd>> {
+    let Some(candidates) = stopped.state.tied() else { return Ok(None) };
+    let id = stopped.folder.id.as_str();
+    let find = |number: &str| {
+        let number: u32 = number.parse().ok()?;
+        candidates.iter().find(|candidate| candidate.number == number)
+    };
+    let question = "which attempt? [NUMBER, diff NUMBER, abort, Enter to decide later] ";
+    asked(desk, question, |word, rest| {
+        Ok(match (word, rest, find(if rest.is_empty() { word } else { rest })) {
+            ("abort", "", _) => Answer::Done(abort(desk, project, id)?),
+            ("diff", _, Some(candidate)) => {
+                let head = stopped.state.progress.head.tree.as_str();
+                let tree = candidate.tree().map_or(head, Oid::as_str);
+                desk.printer.talk(&patch(project, [head, tree])?);
+                Answer::Again
+            }
+            (_, "", Some(chosen)) => {
+                let (run, choose) = (Some(id.to_owned()), Some(chosen.number));
+                let request = Request { run, choose, ..Request::default() };
+                Answer::Done(resume(desk, project, request)?)
+            }
+            _ => Answer::Unknown("the number of an attempt, `diff NUMBER` or `abort`"),
         })
     })
 }
@@ -168,14 +199,11 @@ fn abort(desk: &CommandContext, project: &Project, id: &str) -> Result<RunEnd> {
     Ok(stopped)
 }
 
-fn resume(
-    desk: &CommandContext,
-    project: &Project,
-    id: &str,
-    more: Option<&str>,
-) -> Result<RunEnd> {
-    let (run, more) = (Some(id.to_owned()), more.map(str::to_owned));
-    let request = ops::resume::Request { run, more, ..Default::default() };
+fn more(id: &str, item: Option<&str>) -> Request {
+    Request { run: Some(id.to_owned()), more: item.map(str::to_owned), ..Request::default() }
+}
+
+fn resume(desk: &CommandContext, project: &Project, request: Request) -> Result<RunEnd> {
     let stopped = ops::resume::resume(project, &request, &mut desk.watch())?;
     desk.stopped(&stopped);
     Ok(stopped)

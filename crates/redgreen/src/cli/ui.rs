@@ -2,6 +2,7 @@
 
 mod code;
 mod pages;
+mod step;
 
 use std::fmt;
 use std::io::Read;
@@ -23,6 +24,7 @@ use pages::{Chrome, Layout};
 
 const CSS: &str = include_str!("../../templates/ui.css");
 const JS: &str = include_str!("../../templates/ui.js");
+const ICON: &str = include_str!("../../templates/icon.svg");
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// Review runs in the browser: live timeline, diffs with their evidence, comments on lines
@@ -123,22 +125,27 @@ impl Pages {
                 Ok(Reply::file("text/css; charset=utf-8", &format!("{}{CSS}", page::STYLE)))
             }
             ["assets", "ui.js"] => Ok(Reply::file("text/javascript; charset=utf-8", JS)),
+            ["assets", "icon.svg"] => Ok(Reply::file("image/svg+xml", ICON)),
             ["runs", id] => self.run(id, request).map(Reply::page),
-            ["runs", id, "turns", turn] => {
-                let folder = self.reviews.find(id)?;
-                let words = turn
-                    .parse()
-                    .ok()
-                    .map(|turn| self.reviews.transcript(&folder, turn))
-                    .transpose()?
-                    .flatten();
-                let words = words.ok_or_else(|| {
-                    Failure::usage(format!("run {id} has no transcript of turn {turn}"))
-                })?;
-                Ok(Reply::page(pages::transcript(self.chrome(), id, turn, &words)?))
+            ["runs", id, "turns", turn] => self.transcript(id, turn, None).map(Reply::page),
+            ["runs", id, "turns", turn, "attempts", attempt] => {
+                self.transcript(id, turn, Some(attempt)).map(Reply::page)
             }
             _ => Err(Failure::usage(format!("there is no page {}", request.path)).into()),
         }
+    }
+
+    fn transcript(&self, id: &str, turn: &str, attempt: Option<&str>) -> Result<String> {
+        let folder = self.reviews.find(id)?;
+        let what = attempt.map_or_else(
+            || format!("turn {turn}"),
+            |attempt| format!("turn {turn}, attempt {attempt}"),
+        );
+        let missing = || Failure::usage(format!("run {id} has no transcript of {what}"));
+        let turn: u32 = turn.parse().map_err(|_| missing())?;
+        let attempt = attempt.map(str::parse::<u32>).transpose().map_err(|_| missing())?;
+        let words = self.reviews.transcript(&folder, turn, attempt)?.ok_or_else(missing)?;
+        pages::transcript(self.chrome(), id, &what, &words)
     }
 
     fn run(&self, id: &str, request: &Request) -> Result<String> {
@@ -188,6 +195,11 @@ impl Pages {
             "say" => Action::Say(words),
             "reject" => Action::Reject(words),
             "request-changes" => Action::RequestChanges(words),
+            "request-refactoring" => Action::RequestRefactoring(words),
+            "choose" => {
+                let number = request.form("attempt").and_then(|number| number.parse().ok());
+                Action::Choose(number.ok_or_else(|| Failure::usage("no attempt is named"))?)
+            }
             _ => return Err(Failure::usage(format!("there is no action {verb}")).into()),
         };
         self.reviews.act(&folder, &action);

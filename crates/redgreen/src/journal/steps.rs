@@ -97,8 +97,9 @@ impl StepsTail {
         if line.version > VERSION {
             return Err(newer(&self.path, line.version));
         }
-        if let Body::Event(event) = &line.body {
-            self.steps.hear(line.at, event);
+        match &line.body {
+            Body::Event(event) => self.steps.hear(line.at, event),
+            Body::Intent { intent } => self.steps.intend(line.at, intent),
         }
         Ok(())
     }

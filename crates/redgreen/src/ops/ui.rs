@@ -17,13 +17,13 @@ use redgreen_core::event::Outcome;
 use redgreen_core::names::RunId;
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::RunCost;
-use redgreen_core::steps::Steps;
-use redgreen_core::{tally, text};
+use redgreen_core::steps::{AttemptRecord, Steps};
+use redgreen_core::{attempts, tally, text};
 
 use act::Notices;
 pub use act::{Action, Notice};
 pub use comments::{Draft, PlacedComment};
-pub use diff::{Diff, FileDiff, View};
+pub use diff::{Diff, FileDiff, HunkCycles, View};
 pub use evidence::{Evidence, FailedTest};
 
 use super::open;
@@ -94,6 +94,10 @@ pub struct Actions {
     pub say: bool,
     pub pause: bool,
     pub request_changes: bool,
+    /// REFACTOR can be repeated with the comments.
+    pub refactor: bool,
+    /// The evidence about several attempts is equal.
+    pub choose: bool,
 }
 
 impl Reviews {
@@ -210,16 +214,30 @@ impl Reviews {
         }
     }
 
-    /// The stored transcript of a turn.
-    pub fn transcript(&self, folder: &RunFolder, turn: u32) -> Result<Option<String>> {
+    /// The stored transcript of a turn. Each of several attempts has its own.
+    pub fn transcript(
+        &self,
+        folder: &RunFolder,
+        turn: u32,
+        attempt: Option<u32>,
+    ) -> Result<Option<String>> {
         let role = self.look(folder, |steps| {
-            let mut turns = steps.steps.iter().flat_map(|step| &step.turns);
+            let now = steps.attempts_now();
+            let of_attempts = steps.steps.iter().flat_map(|step| &step.candidates).chain(&now);
+            let of_attempts = of_attempts.filter_map(|attempt| attempt.turn.as_ref());
+            let mut turns = steps.steps.iter().flat_map(|step| &step.turns).chain(of_attempts);
             turns.find(|work| work.number == turn).map(|work| work.role)
         })?;
         let Some(role) = role else { return Ok(None) };
-        let path = folder.transcripts().join(format!("{turn:03}-{role}.md"));
+        let ending = attempt.map(|number| format!("-attempt-{number}")).unwrap_or_default();
+        let path = folder.transcripts().join(format!("{turn:03}-{role}{ending}.md"));
         let bytes = foreign::read(&path, TRANSCRIPT_BYTES_MAX)?;
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// The attempts of a step, or of the round that is at work.
+    pub fn attempts(steps: &Steps, step: usize) -> Vec<AttemptRecord> {
+        diff::attempts(steps, step)
     }
 
     /// Changes whenever the page of these runs would.
@@ -284,6 +302,10 @@ fn can(steps: &Steps, at_work: bool) -> Actions {
         return Actions { say: true, pause: true, request_changes: true, ..Actions::default() };
     }
     let is_done = matches!(steps.left, Some(Outcome::Waiting | Outcome::MergeBlocked { .. }));
+    let is_tie = matches!(
+        &steps.left,
+        Some(Outcome::Undecided { trouble, .. }) if trouble.kind == attempts::TIE
+    );
     let after_test = matches!(
         steps.left,
         Some(Outcome::Paused { after: Phase::Red | Phase::Green | Phase::Refactor, .. })
@@ -291,11 +313,14 @@ fn can(steps: &Steps, at_work: bool) -> Actions {
     Actions {
         approve: is_done,
         abort: true,
-        resume: !is_done,
+        // Without a choice, it would stop again.
+        resume: !is_done && !is_tie,
         reject: after_test,
         say: true,
         pause: false,
-        request_changes: true,
+        request_changes: !is_tie,
+        refactor: is_done && steps.last_green().is_some(),
+        choose: is_tie,
     }
 }
 

@@ -10,7 +10,8 @@ use redgreen_core::review::patch::{Hunk, Kind, Line, Side};
 use redgreen_core::syntax::{Colour, Span};
 
 use super::pages::{self, Layout};
-use crate::ops::ui::{Diff, FileDiff, PlacedComment};
+use crate::ops::ui::{Diff, FileDiff, HunkCycles, PlacedComment};
+use crate::view;
 
 /// All files. `writes` is set if comments can change.
 pub(super) fn diff(diff: &Diff, run: &str, layout: Layout, writes: bool) -> Result<String> {
@@ -22,13 +23,16 @@ pub(super) fn diff(diff: &Diff, run: &str, layout: Layout, writes: bool) -> Resu
     );
     let mut evidence = BTreeMap::new();
     for (cycle, one) in &diff.evidence {
-        evidence.insert(*cycle, pages::evidence(one)?);
+        evidence.insert(*cycle, pages::evidence(one, layout)?);
     }
     let boxes = Boxes { run, writes };
     if diff.is_gone {
         html.push_str("<p class=\"meta\">The commits are no longer in this repository.</p>\n");
     } else if diff.files.is_empty() {
         html.push_str("<p class=\"meta\">No changes.</p>\n");
+    }
+    if diff.files.len() > 1 {
+        html.push_str(&contents(&diff.files));
     }
     for (number, one) in diff.files.iter().enumerate() {
         file(&mut html, number, one, layout, &evidence, &boxes)?;
@@ -74,6 +78,20 @@ impl Boxes<'_> {
     }
 }
 
+/// The list of the files, with links.
+fn contents(files: &[FileDiff]) -> String {
+    let line = |(number, file): (usize, &FileDiff)| {
+        let (added, removed) = file.patch.size();
+        let path = escaped(&file.patch.path);
+        format!(
+            "<li><a href=\"#file-{number}\"><code>{path}</code></a> \
+             <span class=\"plus\">+{added}</span> <span class=\"minus\">−{removed}</span></li>\n"
+        )
+    };
+    let lines: String = files.iter().enumerate().map(line).collect();
+    format!("<nav aria-label=\"Files\"><ul class=\"files\">\n{lines}</ul></nav>\n")
+}
+
 fn file(
     html: &mut String,
     number: usize,
@@ -94,7 +112,7 @@ fn file(
         "<section class=\"file\" data-path=\"{path}\" aria-labelledby=\"file-{number}\"><h3 id=\"file-{number}\"><code>{path}</code> \
          <span class=\"plus\">+{added}</span> <span class=\"minus\">−{removed}</span>{what}</h3>\n"
     ));
-    let mut shown: Option<&Vec<u32>> = None;
+    let mut shown: Option<&HunkCycles> = None;
     for (hunk, cycles) in file.patch.hunks.iter().zip(&file.cycles) {
         html.push_str("<div class=\"hunk\"><div class=\"lines\">");
         if !hunk.head.is_empty() {
@@ -105,13 +123,23 @@ fn file(
             Layout::Split => split(html, file, hunk, boxes)?,
         }
         html.push_str("</div>");
-        let texts: String =
-            cycles.iter().filter_map(|cycle| evidence.get(cycle)).map(String::as_str).collect();
+        let texts: String = cycles
+            .last
+            .iter()
+            .filter_map(|cycle| evidence.get(cycle))
+            .map(String::as_str)
+            .collect();
         if !texts.is_empty() {
+            let earlier = match cycles.earlier {
+                0 => String::new(),
+                number => {
+                    format!("<p class=\"note\">and {}</p>", view::count(number, "earlier cycle"))
+                }
+            };
             // Repeated evidence is folded.
             let open = if shown == Some(cycles) { "" } else { " open" };
             html.push_str(&format!(
-                "<div class=\"evidence\"><details{open}><summary>Evidence</summary>{texts}</details></div>"
+                "<div class=\"evidence\"><details{open}><summary>Evidence</summary>{texts}{earlier}</details></div>"
             ));
             shown = Some(cycles);
         }

@@ -2,25 +2,23 @@
 
 use anyhow::Result;
 use askama::Template;
-use redgreen_core::attempts::Selection;
 use redgreen_core::names::RunId;
 use redgreen_core::phase::Phase;
 use redgreen_core::policy::{RunCost, dollars};
 use redgreen_core::report::Counts;
-use redgreen_core::review::comment::CommentStatus;
-use redgreen_core::steps::{Step, Steps, Work};
+use redgreen_core::review::comment::{CommentStatus, Side};
+use redgreen_core::steps::Steps;
 use redgreen_core::tally;
-use redgreen_core::verdict::{Decision, Reason};
+use redgreen_core::verdict::Decision;
 
-use super::code;
+use super::{code, step};
 use crate::cli::report::html::{decision, sign};
+use crate::cli::why;
 use crate::ops::ui::{
     Actions, Diff, Evidence, FailedTest, Notice, PlacedComment, Row, RunStatus, View,
 };
 use crate::view;
 
-/// The maximum number of lines of an agent's text next to the verdict. The transcript has the rest.
-const SAID_LINES_MAX: usize = 40;
 const NOTES_MAX: usize = 6;
 
 /// The common parts of every page.
@@ -53,6 +51,12 @@ impl Layout {
             Self::Unified => Self::Split,
             Self::Split => Self::Unified,
         }
+    }
+
+    /// The address of a view of the same run.
+    pub(super) fn address(self, view: View) -> String {
+        let layout = if self == Self::Split { "&layout=split" } else { "" };
+        format!("?view={}{layout}", view.name())
     }
 }
 
@@ -125,13 +129,13 @@ struct TranscriptPage<'a> {
     name: String,
     read_only: bool,
     id: &'a str,
-    turn: &'a str,
+    what: &'a str,
     words: &'a str,
 }
 
-pub(super) fn transcript(chrome: Chrome, id: &str, turn: &str, words: &str) -> Result<String> {
+pub(super) fn transcript(chrome: Chrome, id: &str, what: &str, words: &str) -> Result<String> {
     let Chrome { name, read_only } = chrome;
-    Ok(TranscriptPage { name, read_only, id, turn, words }.render()?)
+    Ok(TranscriptPage { name, read_only, id, what, words }.render()?)
 }
 
 #[derive(Template)]
@@ -147,18 +151,22 @@ struct RunPage<'a> {
     colour: &'static str,
     at_work: bool,
     outcome: String,
+    /// When the current action began, in milliseconds since 1970.
+    since: Option<i64>,
     notice: Option<Notice>,
     tiles: Vec<(String, String)>,
     cycles: Vec<CycleRow>,
     pending: &'a [String],
     said: &'a [String],
+    attempts: String,
     can: Actions,
     drafts: usize,
     unread: usize,
     resume_words: &'static str,
     view: String,
+    whole: String,
     layout: &'static str,
-    other_layout: &'static str,
+    other_layout: String,
     is_live: bool,
     detail: String,
     diff_title: String,
@@ -168,13 +176,31 @@ struct RunPage<'a> {
 struct CycleRow {
     number: u32,
     test: String,
+    address: String,
     is_open: bool,
     is_current: bool,
+    /// How many steps were not accepted.
+    refused: usize,
     steps: Vec<StepRow>,
 }
 
+impl CycleRow {
+    fn new(number: u32, shown: &PageContent) -> Self {
+        let view = View::Cycle(number);
+        Self {
+            number,
+            test: String::new(),
+            address: shown.layout.address(view),
+            is_open: shown.view == view,
+            is_current: shown.view == view,
+            refused: 0,
+            steps: Vec::new(),
+        }
+    }
+}
+
 struct StepRow {
-    number: usize,
+    address: String,
     phase: Phase,
     word: &'static str,
     sign: &'static str,
@@ -204,6 +230,9 @@ pub(super) fn run(
         Some(outcome) if !now.at_work => {
             // The state is shown next to it.
             let words = view::plain(&view::outcome(outcome));
+            // The attempts are listed below.
+            let lines = if now.can.choose { 1 } else { usize::MAX };
+            let words = words.lines().take(lines).collect::<Vec<_>>().join("\n");
             words
                 .strip_prefix(standing)
                 .map_or(words.as_str(), |rest| rest.trim_start_matches(": "))
@@ -214,7 +243,7 @@ pub(super) fn run(
     let (detail, diff_title, diff) = match &shown.diff {
         None => (String::new(), String::new(), String::new()),
         Some(diff) => {
-            let detail = detail(steps, shown.view, &id)?;
+            let detail = step::detail(steps, shown, &id)?;
             (detail, diff_title(shown.view, diff), code::diff(diff, &id, shown.layout, !read_only)?)
         }
     };
@@ -228,18 +257,21 @@ pub(super) fn run(
         colour: colour(standing, now.at_work),
         at_work: now.at_work,
         outcome,
+        since: steps.doing.as_ref().map(|(_, at)| *at).filter(|_| now.at_work),
         notice: now.notice.clone(),
         tiles: tiles(steps),
-        cycles: cycles(steps, shown.view),
+        cycles: cycles(steps, shown),
         pending: &steps.pending,
         said: &steps.said,
+        attempts: step::attempts_now(steps, shown, &id, now.can.choose && !read_only)?,
         can: now.can,
         drafts: shown.drafts,
         unread: now.unread,
         resume_words: if now.can.reject { "Accept and continue" } else { "Continue" },
         view: shown.view.name(),
+        whole: shown.layout.address(View::Whole),
         layout: shown.layout.name(),
-        other_layout: shown.layout.other().name(),
+        other_layout: shown.layout.other().address(shown.view),
         is_live: shown.diff.is_none(),
         detail,
         diff_title,
@@ -250,9 +282,13 @@ pub(super) fn run(
 }
 
 fn doing(steps: &Steps) -> String {
-    let phase = steps.phase.unwrap_or(Phase::Plan);
     let test = steps.current.as_ref().map(|test| format!(": {test}")).unwrap_or_default();
-    format!("cycle {}, after {phase}{test}", steps.cycle)
+    let last = steps
+        .steps
+        .last()
+        .map(|step| format!(" · {} {}", step.phase, decision(step.verdict.decision)));
+    let now = steps.doing.as_ref().map(|(intent, _)| format!(" · now {}", why::doing(intent)));
+    format!("cycle {}{test}{}{}", steps.cycle, last.unwrap_or_default(), now.unwrap_or_default())
 }
 
 fn diff_title(view: View, diff: &Diff) -> String {
@@ -261,6 +297,7 @@ fn diff_title(view: View, diff: &Diff) -> String {
         View::Whole => format!("The whole run · {files}"),
         View::Cycle(cycle) => format!("Cycle {cycle} · {files}"),
         View::Step(step) => format!("Step {step} · {files}"),
+        View::Attempt { number, .. } => format!("Attempt {number} · {files}"),
     }
 }
 
@@ -270,7 +307,7 @@ fn tiles(steps: &Steps) -> Vec<(String, String)> {
     let refused = steps.steps.len() - accepted;
     let mut tiles = vec![
         (steps.cycles().to_string(), "cycles done".to_owned()),
-        (format!("{accepted} / {refused}"), "accepted / not".to_owned()),
+        (format!("{accepted} / {refused}"), "steps accepted / not".to_owned()),
         (steps.written.to_string(), "tests written".to_owned()),
         (seconds(steps.spent.work_ms), "at work".to_owned()),
     ];
@@ -311,33 +348,37 @@ fn withheld_tile(steps: &Steps) -> Option<(String, String)> {
     Some((steps.joined.to_string(), words))
 }
 
-fn cycles(steps: &Steps, view: View) -> Vec<CycleRow> {
+fn cycles(steps: &Steps, shown: &PageContent) -> Vec<CycleRow> {
     let mut rows: Vec<CycleRow> = Vec::new();
     for (number, step) in steps.steps.iter().enumerate() {
-        let is_current = view == View::Step(number);
+        let is_current = match shown.view {
+            View::Step(current) | View::Attempt { step: current, .. } => current == number,
+            View::Whole | View::Cycle(_) => false,
+        };
         let row = StepRow {
-            number,
+            address: shown.layout.address(View::Step(number)),
             phase: step.phase,
             word: decision(step.verdict.decision),
             sign: sign(step.verdict.decision),
             took: seconds(step.took_ms),
             is_current,
         };
-        match rows.iter_mut().find(|known| known.number == step.cycle) {
-            Some(known) => {
-                known.is_open |= is_current;
-                if known.test.is_empty() {
-                    known.test = step.test.clone().unwrap_or_default();
-                }
-                known.steps.push(row);
-            }
-            None => rows.push(CycleRow {
-                number: step.cycle,
-                test: step.test.clone().unwrap_or_default(),
-                is_open: is_current || view == View::Cycle(step.cycle),
-                is_current: view == View::Cycle(step.cycle),
-                steps: vec![row],
-            }),
+        let known = rows.iter().rposition(|known| known.number == step.cycle);
+        let at = known.unwrap_or_else(|| {
+            rows.push(CycleRow::new(step.cycle, shown));
+            rows.len() - 1
+        });
+        let Some(cycle) = rows.get_mut(at) else { continue };
+        cycle.is_open |= is_current;
+        cycle.refused += usize::from(step.verdict.decision != Decision::Accepted);
+        if cycle.test.is_empty() {
+            cycle.test = step.test.clone().unwrap_or_default();
+        }
+        cycle.steps.push(row);
+    }
+    for row in rows.iter_mut().filter(|row| row.test.is_empty()) {
+        if row.steps.iter().all(|step| step.phase == Phase::Plan) {
+            row.test = "planning".to_owned();
         }
     }
     if let Some(last) = rows.last_mut() {
@@ -347,123 +388,46 @@ fn cycles(steps: &Steps, view: View) -> Vec<CycleRow> {
 }
 
 #[derive(Template)]
-#[template(path = "step.html")]
-struct StepPart<'a> {
-    id: &'a str,
-    cycle: u32,
-    phase: Phase,
-    word: &'static str,
-    messages: &'a [String],
-    reasons: Vec<ReasonRow>,
-    notes: Vec<String>,
-    tried: String,
-    ran: String,
-    turns: Vec<TurnRow>,
-    /// Why this work was chosen among several attempts, and all of them.
-    chosen: &'a str,
-    attempts: Vec<String>,
-    salvage: String,
-}
-
-struct ReasonRow {
-    sentence: String,
-    place: String,
-    code: &'static str,
-    next: &'static str,
-}
-
-struct TurnRow {
-    number: u32,
-    head: String,
-    said: String,
-}
-
-/// The facts about one step above its diff.
-fn detail(steps: &Steps, view: View, id: &str) -> Result<String> {
-    let View::Step(number) = view else { return Ok(String::new()) };
-    let Some(step) = steps.steps.get(number) else { return Ok(String::new()) };
-    let part = StepPart {
-        id,
-        cycle: step.cycle,
-        phase: step.phase,
-        word: decision(step.verdict.decision),
-        messages: &step.messages,
-        reasons: step.verdict.reasons.iter().map(|reason| self::reason(step, reason)).collect(),
-        notes: step.verdict.notes.iter().chain(&step.findings).cloned().collect(),
-        tried: view::experiments(&step.verdict.experiments),
-        ran: step.report.as_ref().map(|report| report.summary.clone()).unwrap_or_default(),
-        turns: step.turns.iter().map(turn).collect(),
-        chosen: step.attempts.as_ref().map_or("", |all| all.why.as_str()),
-        attempts: step.attempts.as_ref().map(Selection::lines).unwrap_or_default(),
-        salvage: step.salvage.as_ref().map(ToString::to_string).unwrap_or_default(),
-    };
-    Ok(part.render()?)
-}
-
-fn reason(step: &Step, reason: &Reason) -> ReasonRow {
-    let place = match (&reason.file, reason.line) {
-        (Some(file), Some(line)) => format!("{file}:{line}"),
-        (Some(file), None) => file.clone(),
-        (None, _) => String::new(),
-    };
-    let next = match step.verdict.decision {
-        Decision::Accepted => "",
-        Decision::Refused | Decision::Undecided => reason.code.next_step(),
-    };
-    ReasonRow { sentence: reason.sentence.clone(), place, code: reason.code.as_str(), next }
-}
-
-fn turn(work: &Work) -> TurnRow {
-    let cost = match (work.tokens, work.microdollars) {
-        (None, None) => "cost unknown".to_owned(),
-        (Some(tokens), None) => format!("{tokens} tokens, price unknown"),
-        (tokens, Some(microdollars)) => {
-            let spent = RunCost { tokens: tokens.unwrap_or(0), microdollars, ..RunCost::default() };
-            Some(view::cost(&spent))
-                .filter(|cost| !cost.is_empty())
-                .unwrap_or_else(|| "no cost".to_owned())
-        }
-    };
-    let failed = if work.failed { " failed" } else { "" };
-    let head = format!(
-        "turn {}: {} agent{failed} · {} · {cost}",
-        work.number,
-        work.role,
-        seconds(work.took_ms)
-    );
-    TurnRow { number: work.number, head, said: view::clip(work.said.trim(), SAID_LINES_MAX) }
-}
-
-#[derive(Template)]
 #[template(path = "evidence.html")]
 struct EvidencePart<'a> {
     cycle: u32,
+    address: String,
     test: &'a str,
     failed: &'a [FailedTest],
     failed_more: usize,
     now: String,
+    passes: &'a [String],
+    passes_more: usize,
     mutants: String,
     coverage: &'a str,
     withheld: String,
     withheld_failed: &'a [String],
     notes: &'a [String],
-    refused: &'a [usize],
+    /// The number and the address of each.
+    refused: Vec<(usize, String)>,
 }
 
 /// The evidence of a cycle, for display next to a hunk.
-pub(super) fn evidence(evidence: &Evidence) -> Result<String> {
+pub(super) fn evidence(evidence: &Evidence, layout: Layout) -> Result<String> {
     let part = EvidencePart {
         cycle: evidence.cycle,
+        address: layout.address(View::Cycle(evidence.cycle)),
         test: evidence.test.as_deref().unwrap_or_default(),
         failed: &evidence.failed,
         failed_more: evidence.failed_more,
         now: evidence.now.as_ref().map(counts).unwrap_or_default(),
+        passes: &evidence.passes,
+        passes_more: evidence.passes_more,
         mutants: evidence.mutants.map(|mutants| mutants.to_string()).unwrap_or_default(),
         coverage: evidence.coverage.as_deref().unwrap_or_default(),
         withheld: withheld(evidence),
         withheld_failed: &evidence.withheld_failed,
         notes: evidence.notes.get(..NOTES_MAX).unwrap_or(&evidence.notes),
-        refused: &evidence.refused,
+        refused: evidence
+            .refused
+            .iter()
+            .map(|number| (*number, layout.address(View::Step(*number))))
+            .collect(),
     };
     Ok(part.render()?)
 }
@@ -478,7 +442,10 @@ fn withheld(evidence: &Evidence) -> String {
 }
 
 fn counts(counts: &Counts) -> String {
-    let mut words = vec![format!("{} pass now", counts.passed)];
+    let mut words = vec![match counts.passed {
+        1 => "1 test passes now".to_owned(),
+        passed => format!("{passed} tests pass now"),
+    }];
     for (count, word) in
         [(counts.failed, "fail"), (counts.skipped, "skipped"), (counts.load_errors, "do not load")]
     {
@@ -493,6 +460,11 @@ fn counts(counts: &Counts) -> String {
 #[template(path = "comment.html")]
 struct CommentPart<'a> {
     id: u64,
+    file: &'a str,
+    side: &'static str,
+    line: u32,
+    tree: &'a str,
+    code: &'a str,
     run: &'a str,
     body: &'a str,
     standing: &'static str,
@@ -523,6 +495,14 @@ pub(super) fn comment(
     };
     let part = CommentPart {
         id: comment.id,
+        file: comment.file.as_str(),
+        side: match comment.side {
+            Side::New => "new",
+            Side::Old => "old",
+        },
+        line: comment.line,
+        tree: comment.tree.as_str(),
+        code: &comment.code,
         run,
         body: &comment.body,
         standing,
@@ -549,6 +529,6 @@ fn colour(standing: &str, at_work: bool) -> &'static str {
     }
 }
 
-fn seconds(ms: u64) -> String {
+pub(super) fn seconds(ms: u64) -> String {
     format!("{}.{} s", ms / 1000, ms % 1000 / 100)
 }

@@ -15,7 +15,9 @@ use crate::engine::{Progress, Project};
 use crate::failure::Failure;
 use crate::journal::{self, RunFolder};
 use crate::ops::resume::Request;
-use crate::ops::{RunEnd, decide, open, pause, reject, resume, say, trust, with_packages};
+use crate::ops::{
+    RunEnd, decide, open, pause, reject, resume, rollback, say, trust, with_packages,
+};
 use crate::view;
 
 /// The maximum length of an item that a review adds to the plan.
@@ -31,6 +33,10 @@ pub enum Action {
     Reject(String),
     /// The comments go to the agents as one message, with this text, and the run continues.
     RequestChanges(String),
+    /// The same, but the last REFACTOR is repeated, so behaviour and tests stay.
+    RequestRefactoring(String),
+    /// Takes this one of several attempts.
+    Choose(u32),
 }
 
 /// The result of an action, until the next one.
@@ -93,14 +99,19 @@ impl Reviews {
             }
             Action::Reject(why) => {
                 reject::reject(&self.project()?, id, why, &mut |_| {})?;
-                self.go_on(folder, None)?;
+                self.go_on(folder, Request::default())?;
                 Ok("The test is rejected, and a new one is being written.".to_owned())
             }
             Action::Resume => {
-                self.go_on(folder, None)?;
+                self.go_on(folder, Request::default())?;
                 Ok("The run continues.".to_owned())
             }
             Action::RequestChanges(words) => self.request_changes(folder, words),
+            Action::RequestRefactoring(words) => self.request_refactoring(folder, words),
+            Action::Choose(number) => {
+                self.go_on(folder, Request { choose: Some(*number), ..Request::default() })?;
+                Ok(format!("The run continues with attempt {number}."))
+            }
         }
     }
 
@@ -108,11 +119,7 @@ impl Reviews {
     fn request_changes(&self, folder: &RunFolder, words: &str) -> Result<String> {
         let project = self.project()?;
         let messages = self.comments(folder)?.messages(words);
-        let Some(first) = messages.first() else {
-            return Err(Failure::usage("nothing to request yet")
-                .evidence("add a comment on a line, or type a message next to the button")
-                .into());
-        };
+        let first = messages.first().ok_or_else(nothing_to_request)?;
         let left = self.look(folder, |steps| steps.left.clone())?;
         let is_at_work = journal::is_busy(folder);
         if matches!(left, Some(Outcome::Paused { after: Phase::Red, .. })) && !is_at_work {
@@ -122,7 +129,7 @@ impl Reviews {
             }
             reject::reject(&project, Some(&folder.id), first, &mut |_| {})?;
             self.sent(folder)?;
-            self.go_on(folder, None)?;
+            self.go_on(folder, Request::default())?;
             return Ok("The test is rejected with your comments, and a new one is being written."
                 .to_owned());
         }
@@ -136,14 +143,33 @@ impl Reviews {
                 .to_owned());
         }
         let is_done = matches!(left, Some(Outcome::Waiting | Outcome::MergeBlocked { .. }));
-        self.go_on(folder, is_done.then(|| item(first)))?;
+        let more = is_done.then(|| item(first));
+        self.go_on(folder, Request { more, ..Request::default() })?;
         Ok("Your comments are sent, and the run continues.".to_owned())
     }
 
-    /// Resumes the run inside the server, until it stops or the server ends.
-    fn go_on(&self, folder: &RunFolder, more: Option<String>) -> Result<()> {
+    /// Returns the run to its last GREEN, so that the next turn is a REFACTOR with the drafts.
+    fn request_refactoring(&self, folder: &RunFolder, words: &str) -> Result<String> {
         let project = self.trusted()?;
-        let request = Request { run: Some(folder.id.to_string()), more, ..Request::default() };
+        let messages = self.comments(folder)?.messages(words);
+        messages.first().ok_or_else(nothing_to_request)?;
+        let green = self.look(folder, |steps| steps.last_green().cloned())?;
+        let green = green.ok_or_else(|| {
+            Failure::usage(format!("run {} has no code to refactor yet", folder.id))
+        })?;
+        rollback::rollback(&project, &green, &mut |_| {})?;
+        for message in &messages {
+            say::say(&project, Some(&folder.id), message)?;
+        }
+        self.sent(folder)?;
+        self.go_on(folder, Request::default())?;
+        Ok("Your comments are sent, and the refactoring is being repeated with them.".to_owned())
+    }
+
+    /// Resumes the run inside the server, until it stops or the server ends.
+    fn go_on(&self, folder: &RunFolder, request: Request) -> Result<()> {
+        let project = self.trusted()?;
+        let request = Request { run: Some(folder.id.to_string()), ..request };
         let (folder, notices) = (folder.clone(), self.notices.clone());
         let worker = thread::Builder::new().name("run".to_owned()).spawn(move || {
             let resumed = resume::resume(&project, &request, &mut |_: Progress<'_>| {});
@@ -173,6 +199,11 @@ impl Reviews {
         trust::check(&project.git.root, &project.environment)?;
         with_packages(project)
     }
+}
+
+fn nothing_to_request() -> Failure {
+    Failure::usage("nothing to request yet")
+        .evidence("add a comment on a line, or type a message next to the button")
 }
 
 /// The item of the plan for a review.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 use redgreen_core::names::Oid;
 use redgreen_core::review::patch::{self, FilePatch, Hunk, Kind};
-use redgreen_core::steps::Steps;
+use redgreen_core::steps::{AttemptRecord, Steps};
 use redgreen_core::syntax::{Language, Span, highlight};
 use redgreen_core::test_list;
 use redgreen_core::verdict::Decision;
@@ -21,6 +21,8 @@ const DIFF_BYTES_MAX: usize = 2 << 20;
 const TRACED_FILES_MAX: usize = 40;
 /// Runs with more cycles open with one cycle, unless the whole run is requested.
 const WHOLE_CYCLES_MAX: u32 = 20;
+/// The maximum number of cycles whose evidence is next to one hunk: the last ones.
+const HUNK_CYCLES_MAX: usize = 8;
 /// Larger files are not highlighted.
 const COLOURED_BYTES_MAX: usize = 512 << 10;
 
@@ -30,6 +32,11 @@ pub enum View {
     Whole,
     Cycle(u32),
     Step(usize),
+    /// One of several attempts. The step does not exist yet while the attempts are at work.
+    Attempt {
+        step: usize,
+        number: u32,
+    },
 }
 
 #[derive(Debug, Default)]
@@ -52,27 +59,40 @@ pub struct FileDiff {
     pub patch: FilePatch,
     pub old: Vec<Vec<Span>>,
     pub new: Vec<Vec<Span>>,
-    /// The cycles of each hunk.
-    pub cycles: Vec<Vec<u32>>,
+    /// For each hunk.
+    pub cycles: Vec<HunkCycles>,
     pub comments: Vec<PlacedComment>,
 }
 
+/// The cycles that wrote a hunk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HunkCycles {
+    pub last: Vec<u32>,
+    /// How many came before them.
+    pub earlier: usize,
+}
+
 impl View {
-    /// Reads `whole`, `cycle-2` or `step-3`. Without text, chooses a default for the run.
+    /// Reads `whole`, `cycle-2`, `step-3` or `step-3-attempt-2`. Without text, chooses a default
+    /// for the run.
     pub fn parse(text: Option<&str>, steps: &Steps) -> Self {
-        let number =
-            |text: &str| text.split_once('-').and_then(|(_, number)| number.parse::<u32>().ok());
-        match text {
-            Some(text) if text.starts_with("cycle-") => {
-                number(text).map_or(View::Whole, View::Cycle)
+        let default = match steps.cycles() {
+            cycles if cycles > WHOLE_CYCLES_MAX => View::Cycle(cycles),
+            _ => View::Whole,
+        };
+        text.map_or(default, |text| View::named(text).unwrap_or(View::Whole))
+    }
+
+    fn named(text: &str) -> Option<Self> {
+        let parts: Vec<&str> = text.split('-').collect();
+        Some(match parts.as_slice() {
+            ["cycle", cycle] => View::Cycle(cycle.parse().ok()?),
+            ["step", step] => View::Step(step.parse().ok()?),
+            ["step", step, "attempt", number] => {
+                View::Attempt { step: step.parse().ok()?, number: number.parse().ok()? }
             }
-            Some(text) if text.starts_with("step-") => number(text)
-                .and_then(|number| usize::try_from(number).ok())
-                .map_or(View::Whole, View::Step),
-            Some(_) => View::Whole,
-            None if steps.cycles() > WHOLE_CYCLES_MAX => View::Cycle(steps.cycles()),
-            None => View::Whole,
-        }
+            _ => return None,
+        })
     }
 
     pub fn name(self) -> String {
@@ -80,7 +100,17 @@ impl View {
             View::Whole => "whole".to_owned(),
             View::Cycle(cycle) => format!("cycle-{cycle}"),
             View::Step(step) => format!("step-{step}"),
+            View::Attempt { step, number } => format!("step-{step}-attempt-{number}"),
         }
+    }
+}
+
+/// The attempts of a round: those of a step that was judged, or those that are at work.
+pub(super) fn attempts(steps: &Steps, step: usize) -> Vec<AttemptRecord> {
+    match steps.steps.get(step) {
+        Some(step) => step.candidates.clone(),
+        None if step == steps.steps.len() => steps.attempts_now(),
+        None => Vec::new(),
     }
 }
 
@@ -100,6 +130,16 @@ fn ends(steps: &Steps, view: View) -> Result<Option<(Oid, Oid)>> {
                 return Err(Failure::usage(format!("run {} has no step {number}", run.id)).into());
             };
             Ok(step.to.clone().map(|to| (step.from.clone(), to)))
+        }
+        View::Attempt { step, number } => {
+            let all = attempts(steps, step);
+            let Some(one) = all.into_iter().find(|one| one.number == number) else {
+                let what = format!("step {step} of run {} has no attempt {number}", run.id);
+                return Err(Failure::usage(what).into());
+            };
+            let from =
+                steps.steps.get(step).map_or(steps.head.clone(), |step| Some(step.from.clone()));
+            Ok(from.zip(one.tree))
         }
     }
 }
@@ -147,13 +187,18 @@ impl Reviews {
                         .filter(|step| step.verdict.decision == Decision::Accepted);
                     vec![cycle.map(|step| step.cycle).into_iter().collect(); patch.hunks.len()]
                 }
+                View::Attempt { .. } => vec![Vec::new(); patch.hunks.len()],
             };
+            let cycles: Vec<HunkCycles> = cycles.into_iter().map(HunkCycles::of).collect();
             let (here, rest) = comments.into_iter().partition(|placed| is_on(placed, &patch));
             comments = rest;
             files.push(FileDiff { patch, old, new, cycles, comments: here });
         }
-        let wanted: BTreeSet<u32> =
-            files.iter().flat_map(|file| file.cycles.iter().flatten().copied()).collect();
+        let wanted: BTreeSet<u32> = files
+            .iter()
+            .flat_map(|file| &file.cycles)
+            .flat_map(|cycles| cycles.last.clone())
+            .collect();
         let evidence =
             wanted.into_iter().map(|cycle| (cycle, Evidence::of(folder, steps, cycle))).collect();
         let (to, from) = (to.to_string(), from.to_string());
@@ -200,6 +245,13 @@ impl Reviews {
             cycles.into_iter().collect()
         };
         patch.hunks.iter().map(of_hunk).collect()
+    }
+}
+
+impl HunkCycles {
+    fn of(mut cycles: Vec<u32>) -> Self {
+        let earlier = cycles.len().saturating_sub(HUNK_CYCLES_MAX);
+        Self { last: cycles.split_off(earlier), earlier }
     }
 }
 

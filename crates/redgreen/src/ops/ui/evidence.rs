@@ -1,9 +1,11 @@
 //! The evidence of a cycle: which test failed before there was code and how, what passes now, and
 //! the mutants.
 
+use std::collections::HashSet;
+
 use redgreen_core::artifact::Green;
 use redgreen_core::phase::Phase;
-use redgreen_core::report::{Counts, Report};
+use redgreen_core::report::{Counts, Report, Status};
 use redgreen_core::steps::{Step, Steps};
 use redgreen_core::verdict::{Decision, Mutants};
 
@@ -26,6 +28,10 @@ pub struct Evidence {
     pub failed_more: usize,
     /// The test counts after the last accepted GREEN or REFACTOR.
     pub now: Option<Counts>,
+    /// The tests that pass there and did not pass at the accepted RED.
+    pub passes: Vec<String>,
+    /// How many more of them there are.
+    pub passes_more: usize,
     pub ran: Option<String>,
     pub mutants: Option<Mutants>,
     pub coverage: Option<String>,
@@ -50,6 +56,7 @@ impl Evidence {
     pub(super) fn of(folder: &RunFolder, steps: &Steps, cycle: u32) -> Self {
         use redgreen_core::verdict::Code;
         let mut evidence = Self { cycle, ..Self::default() };
+        let (mut red, mut last) = (None, None);
         for (number, step) in steps.steps.iter().enumerate().filter(|(_, step)| step.cycle == cycle)
         {
             evidence.test = evidence.test.or_else(|| step.test.clone());
@@ -62,11 +69,12 @@ impl Evidence {
             }
             match step.phase {
                 Phase::Red => {
-                    (evidence.failed, evidence.failed_more) = failed(folder, step);
+                    red = Some(step);
                     evidence.withheld = step.withheld;
                 }
                 Phase::Green | Phase::Refactor => {
                     if let Some(report) = &step.report {
+                        last = Some(step);
                         evidence.now = Some(report.counts);
                         evidence.ran = Some(report.summary.clone());
                     }
@@ -83,6 +91,7 @@ impl Evidence {
                 Phase::Plan | Phase::Complete => {}
             }
         }
+        evidence.compare(folder, red, last);
         let green = folder.artifacts().join(format!("cycle-{cycle}/green.json"));
         let green = foreign::read(&green, REPORT_BYTES_MAX).ok().flatten();
         let green = green.and_then(|bytes| serde_json::from_slice::<Green>(&bytes).ok());
@@ -91,14 +100,33 @@ impl Evidence {
     }
 }
 
+impl Evidence {
+    /// What failed at the accepted RED, and what passes since.
+    fn compare(&mut self, folder: &RunFolder, red: Option<&Step>, last: Option<&Step>) {
+        let Some((step, report)) = red.and_then(|step| Some((step, report(folder, step)?))) else {
+            return;
+        };
+        (self.failed, self.failed_more) = failed(step, &report);
+        let passed: HashSet<String> = passing(report).collect();
+        let Some(report) = last.and_then(|step| self::report(folder, step)) else { return };
+        self.passes = passing(report).filter(|id| !passed.contains(id)).collect();
+        self.passes_more = self.passes.len().saturating_sub(FAILED_MAX);
+        self.passes.truncate(FAILED_MAX);
+    }
+}
+
+fn report(folder: &RunFolder, step: &Step) -> Option<Report> {
+    let stored = step.report.as_ref()?;
+    let bytes = foreign::read(&folder.path.join(&stored.file), REPORT_BYTES_MAX).ok().flatten()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn passing(report: Report) -> impl Iterator<Item = String> {
+    report.tests.into_iter().filter(|test| test.status == Status::Passed).map(|test| test.id)
+}
+
 /// The tests that RED made fail, with their messages. If they do not load yet, why.
-fn failed(folder: &RunFolder, step: &Step) -> (Vec<FailedTest>, usize) {
-    let report = step.report.as_ref().and_then(|kept| {
-        let bytes =
-            foreign::read(&folder.path.join(&kept.file), REPORT_BYTES_MAX).ok().flatten()?;
-        serde_json::from_slice::<Report>(&bytes).ok()
-    });
-    let Some(report) = report else { return (Vec::new(), 0) };
+fn failed(step: &Step, report: &Report) -> (Vec<FailedTest>, usize) {
     let clipped = |text: &str| text.lines().take(MESSAGE_LINES_MAX).collect::<Vec<_>>().join("\n");
     let how = |id: &str| {
         let test = report.test(id)?;

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::crash::kill_at;
 use super::recovery::write;
 use super::scripts::{DONE, turn};
+use super::terminal::on_a_terminal;
 use super::{ProgramOutput, Story};
 
 const PLAN: &str = r#"
@@ -214,6 +215,31 @@ fn equal_evidence_is_for_the_human() {
     let kept = story.salvages();
     assert!(kept.len() == 1 && kept[0].ends_with("-attempt-1"), "{kept:?}");
     story.redgreen("resume --choose 1").exits(2).says("no attempts to choose from");
+}
+
+#[test]
+fn at_a_terminal_the_human_is_asked_which_of_the_equal_attempts_to_take() {
+    let story = story(&plain_red(), &codes(&[RIGHT, ALSO_RIGHT]));
+    let (code, screen) = on_a_terminal(
+        &story,
+        "run --script @kata.toml --attempts 2 \"roman numerals\"",
+        &[
+            (
+                "which attempt? [NUMBER, diff NUMBER, abort, Enter to decide later] ",
+                "3\ndiff 2\n2\n",
+            ),
+            ("for another case, Enter to decide later] ", "approve\n"),
+        ],
+    );
+    assert_eq!(code, Some(0), "{screen}");
+    for words in [
+        "attempt 1 (kata): accepted",
+        "expected the number of an attempt",
+        "+    return number * 'I'",
+    ] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    assert_eq!(story.git("show main:roman.py") + "\n", ALSO_RIGHT);
 }
 
 #[test]

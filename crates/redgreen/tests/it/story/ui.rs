@@ -4,7 +4,9 @@
 mod browsing;
 mod evidence;
 mod guarding;
+mod refactoring;
 mod several;
+mod size;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -15,6 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::Story;
+use super::steer::run_folder;
 
 /// A server for the story's repository.
 struct Server {
@@ -89,6 +92,11 @@ impl Drop for Server {
         kill_process(id, Signal::TERM).ok();
         self.child.wait().ok();
     }
+}
+
+/// The id of the only run.
+fn id(story: &Story) -> String {
+    run_folder(story).file_name().unwrap().to_str().unwrap().to_owned()
 }
 
 #[track_caller]

@@ -222,7 +222,10 @@ fn code_that_the_user_changes_by_hand_is_judged_again() {
             .redgreen(&format!("run --script @kata.toml --pause-after {phase} \"an adder\""))
             .exits(3);
         let code = "def add(a, b):\n    \"\"\"The sum.\"\"\"\n    return a + b\n";
-        fs::write(worktree(&story).join(file), code).unwrap();
+        let mine = worktree(&story).join(file);
+        fs::write(&mine, code).unwrap();
+        assert_eq!(kill_at(&story, "resume", "after:1").signal, Some(SIGKILL), "{phase}");
+        assert_eq!(fs::read_to_string(&mine).unwrap(), code, "{phase}");
         story.redgreen("resume").exits(3).says("waiting for a human");
         assert_eq!(
             story.git(&format!("show {}:{file}", story.branch())),

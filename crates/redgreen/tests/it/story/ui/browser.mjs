@@ -9,6 +9,7 @@ const require = createRequire(packages + '/x.js');
 const { chromium } = require('playwright-core');
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const PATIENCE = { timeout: 120_000 };
+const FIRST_PAINT_MS = 1000;
 
 const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
   '--disable-component-update', '--disable-sync'];
@@ -24,6 +25,17 @@ const windowOf = async options => {
 };
 const shot = (page, name) => page.screenshot({ path: `${pictures}/${name}.png` });
 const firstRun = page => page.locator('a.run').first().click();
+
+// Goes somewhere with the Tab key alone.
+const tabTo = async (page, place) => {
+  await place.waitFor();
+  for (let at = 0; at < 200; at++) {
+    if (await place.evaluate(element => element === document.activeElement)) return;
+    await page.keyboard.press('Tab');
+  }
+  assert.fail(`the Tab key does not reach ${place}`);
+};
+const press = async (page, place) => { await tabTo(page, place); await page.keyboard.press('Enter'); };
 
 // The page has no serious accessibility problem, with its own content policy active.
 const accessible = async (page, name) => {
@@ -43,8 +55,10 @@ const scenarios = {
     const page = await windowOf();
     await page.goto(address);
     assert.ok(!page.url().includes('token'), page.url());
-    await firstRun(page);
+    await press(page, page.locator('a.run').first());
     await page.locator('.state').getByText('at work', { exact: true }).waitFor();
+    await page.getByText(/now the agent.s turn/).waitFor();
+    await page.locator('#since').getByText(/\d+ s/).waitFor();
     await page.locator('#timeline .phase.RED').first().waitFor();
     await page.evaluate(() => { window.isSame = true; });
     writeFileSync(`${pictures}/seen`, '');
@@ -70,9 +84,7 @@ const scenarios = {
     await page.getByText('addressed: the code changed here').waitFor(PATIENCE);
     await page.locator('.state').getByText('waiting for a human').first().waitFor(PATIENCE);
     await shot(page, 'addressed');
-    const approve = page.getByRole('button', { name: 'Approve and merge' });
-    await approve.focus();
-    await page.keyboard.press('Enter');
+    await press(page, page.getByRole('button', { name: 'Approve and merge' }));
     await page.locator('.state').getByText('merged').first().waitFor(PATIENCE);
     await shot(page, 'merged');
   },
@@ -100,10 +112,26 @@ const scenarios = {
     await page.goto(address);
     await firstRun(page);
     await page.getByText('waiting for you').first().waitFor();
-    await page.locator('#abort summary').click();
-    await page.getByRole('button', { name: 'Abort the run' }).click();
+    await press(page, page.locator('#abort summary'));
+    await press(page, page.getByRole('button', { name: 'Abort the run' }));
     await page.locator('.state').getByText('aborted').first().waitFor(PATIENCE);
     assert.equal(await page.getByRole('button', { name: 'Approve and merge' }).count(), 0);
+  },
+
+  // Two attempts are equal: the person looks at both and chooses, with keys alone.
+  async choose() {
+    const page = await windowOf();
+    await page.goto(address);
+    await press(page, page.locator('a.run').first());
+    await press(page, page.getByRole('link', { name: 'attempt 1' }));
+    await page.locator('#diff').getByText('a + b').waitFor();
+    await press(page, page.getByRole('link', { name: 'attempt 2' }));
+    await page.locator('#diff').getByText('b + a').waitFor();
+    await accessible(page, 'attempts');
+    await fits(page);
+    await shot(page, 'attempts');
+    await press(page, page.getByRole('button', { name: 'Choose attempt 2' }));
+    await page.locator('.state').getByText('waiting for a human').first().waitFor(PATIENCE);
   },
 
   async pause() {
@@ -112,7 +140,14 @@ const scenarios = {
     await firstRun(page);
     await page.getByRole('button', { name: 'Pause after this phase' }).click();
     await page.locator('#notice').getByText('The run will pause when').waitFor();
+    const show = isHidden => page.evaluate(hidden => {
+      Object.defineProperty(document, 'hidden', { get: () => hidden, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, isHidden);
+    await show(true);
     writeFileSync(`${pictures}/seen`, '');
+    await page.waitForTimeout(1000);
+    await show(false);
     await page.locator('.state').getByText('waiting for you').first().waitFor(PATIENCE);
     await page.getByRole('button', { name: 'Accept and continue' }).click();
     await page.locator('.state').getByText('waiting for a human').first().waitFor(PATIENCE);
@@ -122,9 +157,16 @@ const scenarios = {
     const page = await windowOf();
     await page.goto(address);
     await firstRun(page);
-    const painted = await page.evaluate(() => new Promise(done => new PerformanceObserver(list => {
+    const paint = () => page.evaluate(() => new Promise(done => new PerformanceObserver(list => {
       done(list.getEntries().find(entry => entry.name === 'first-contentful-paint').startTime);
     }).observe({ type: 'paint', buffered: true })));
+    let painted = await paint();
+    // The machine may be busy: one of a few must be fast.
+    for (let at = 0; at < 4 && painted >= FIRST_PAINT_MS; at++) {
+      await page.reload();
+      painted = Math.min(painted, await paint());
+    }
+    assert.ok(painted < FIRST_PAINT_MS, `the first paint takes ${painted} ms`);
     const lines = await page.locator('#diff .l').count();
     assert.ok(lines >= 5000, `${lines} lines`);
     const last = page.locator('#diff .l').last();
@@ -158,6 +200,28 @@ const scenarios = {
         await page.context().close();
       }
     }
+  },
+
+  // A comment on a removed line, side by side; it can be edited there and where its line is not shown.
+  async removed() {
+    const page = await windowOf();
+    await page.goto(address);
+    await firstRun(page);
+    const run = page.url().split('?')[0];
+    await page.goto(run + '?view=whole&layout=split');
+    await page.locator('.l.d[data-l]').first().hover();
+    await page.getByRole('button', { name: 'Comment on this line' }).click();
+    await page.keyboard.type('why is this gone?');
+    await page.keyboard.press('Control+Enter');
+    for (const [view, words] of [['whole&layout=split', 'who'], ['step-0', 'where'], ['whole', 'when']]) {
+      await page.goto(run + '?view=' + view);
+      const box = page.locator('.comment').filter({ hasText: 'is this gone?' });
+      await box.getByRole('button', { name: 'Edit' }).click();
+      await page.locator('.typing textarea').fill(`${words} is this gone?`);
+      await page.keyboard.press('Control+Enter');
+      await page.locator('.comment .words').getByText(`${words} is this gone?`).waitFor();
+    }
+    return { comments: await page.locator('.comment').count() };
   },
 
   // Another page tries to reach the server: with forms, scripts, images and frames.

@@ -7,13 +7,12 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use super::Server;
+use super::several::tied;
+use super::{Server, id};
 use crate::skip::skipped;
 use crate::story::scripts::{DONE, GREEN, PLAN, RED, turn};
 use crate::story::steer::watching::Talking;
-use crate::story::steer::{
-    agent_output, barrier, ended, heard, let_go, run_folder, start, until, until_at,
-};
+use crate::story::steer::{agent_output, barrier, ended, heard, let_go, start, until, until_at};
 use crate::story::{ProgramOutput, Story};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/story/ui/browser.mjs");
@@ -55,10 +54,6 @@ fn browse(story: &Story, server: &Server, scenario: &str, meanwhile: impl FnOnce
 
 fn child_is_done(child: &mut std::process::Child) -> bool {
     child.try_wait().unwrap().is_some()
-}
-
-fn id(story: &Story) -> String {
-    run_folder(story).file_name().unwrap().to_str().unwrap().to_owned()
 }
 
 /// The story from the issue: a person follows the run to its end, the agent receives and addresses
@@ -130,6 +125,17 @@ fn a_run_is_aborted_and_cleaned() {
 }
 
 #[test]
+fn one_of_two_equal_attempts_is_chosen() {
+    let story = tied();
+    let server = Server::start(&story, "");
+    if !browse(&story, &server, "choose", || ()).is_null() {
+        let code = story.git(&format!("show {}:calc.py", story.branch()));
+        assert!(code.contains("b + a"), "{code}");
+    }
+    keep_pictures(&story);
+}
+
+#[test]
 fn a_run_at_work_is_paused_and_continues() {
     let story = Story::new().quick();
     let red = turn(
@@ -196,6 +202,8 @@ do = [{ write = "calc.py", text = "# Sums and more.\n\n\ndef add(a, b):\n    \"\
         format!("id=0&file=calc.py&side=new&line=6&code=x&tree={tree}&body=why+not+sum%3F");
     server.post(&format!("/runs/{}/comments", id(&story)), &comment);
     browse(&story, &server, "looks", || ());
+    let seen = browse(&story, &server, "removed", || ());
+    assert!(seen.is_null() || seen["comments"] == 2, "{seen}");
     keep_pictures(&story);
 }
 

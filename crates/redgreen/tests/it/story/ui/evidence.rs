@@ -1,12 +1,11 @@
 //! The evidence next to the code: what failed before, what passes now, mutants, withheld tests,
 //! refused attempts with their diffs, transcripts and cost.
 
-use super::{Server, status};
+use super::{Server, id, status};
 use crate::story::Story;
 use crate::story::recovery::write;
 use crate::story::scripts::{DONE, turn};
 use crate::story::side_by_side::{MORE, TABLE, TEST};
-use crate::story::steer::run_folder;
 
 const PLAN: &str = r#"
 [[plan]]
@@ -28,7 +27,7 @@ fn the_evidence_is_beside_the_code() {
     story.script("kata.toml", &[PLAN, &red, &table, look, &right, DONE].concat());
     story.redgreen("run --script @kata.toml \"roman numerals\"").exits(3);
     let server = Server::start(&story, "");
-    let id = run_folder(&story).file_name().unwrap().to_str().unwrap().to_owned();
+    let id = id(&story);
     let page = server.get(&format!("/runs/{id}?view=whole"));
     status(&page, 200);
     // The evidence for the only hunk of the file.
@@ -39,7 +38,9 @@ fn the_evidence_is_beside_the_code() {
         "Failed in RED",
         "tests/test_roman.py does not load",
         "No module named &#39;roman&#39;",
-        "2 pass now",
+        "2 tests pass now",
+        "<li><code>tests/test_roman.py::test_small_numbers</code></li>",
+        "<li><code>tests/test_more.py::test_three</code></li>",
         // The number of mutants depends on how long they take.
         " of the changed lines ",
         "not killed: roman.py:2: `&gt;` became `&gt;=`",

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Server, status};
+use super::{Server, id, status};
 use crate::story::Story;
 use crate::story::scripts::{DONE, GREEN, PLAN, RED};
 use crate::story::steer::{events, run_folder};
@@ -20,7 +20,7 @@ fn other_pages_other_hosts_and_strangers_are_refused() {
     let server = Server::start(&story, "");
     let (host, cookie) = (format!("Host: {}", server.host()), server.cookie());
     let own = format!("Origin: http://{}", server.host());
-    let id = run_folder(&story).file_name().unwrap().to_str().unwrap().to_owned();
+    let id = id(&story);
     let abort = format!("POST /runs/{id}/abort");
     let wrong = format!("Cookie: redgreen-{}={}", server.port, "0".repeat(64));
     let get = "GET /";
@@ -59,7 +59,7 @@ fn other_pages_other_hosts_and_strangers_are_refused() {
 fn a_server_that_only_shows_changes_nothing() {
     let story = paused();
     let server = Server::start(&story, "--read-only");
-    let id = run_folder(&story).file_name().unwrap().to_str().unwrap().to_owned();
+    let id = id(&story);
     let page = server.get(&format!("/runs/{id}"));
     status(&page, 200);
     assert!(page.contains("read only") && !page.contains("<form method=\"post\""), "{page}");
@@ -73,7 +73,7 @@ fn a_server_that_only_shows_changes_nothing() {
 fn pages_escape_what_came_from_outside_and_allow_no_foreign_script() {
     let story = paused();
     let server = Server::start(&story, "");
-    let id = run_folder(&story).file_name().unwrap().to_str().unwrap().to_owned();
+    let id = id(&story);
     let list = server.get("/");
     assert!(list.contains("an &lt;b&gt;adder&lt;/b&gt;") && !list.contains("<b>adder"), "{list}");
     let head = list.split("\r\n\r\n").next().unwrap().to_lowercase();
@@ -116,7 +116,7 @@ do = [{ write = "test_add.py", text = "import unittest\nfrom calc import add\n\n
     story.script("kata.toml", &[PLAN, RED, red, GREEN, DONE].concat());
     story.redgreen("run --script @kata.toml --pause-after red \"an adder\"").exits(3);
     let server = Server::start(&story, "");
-    let id = run_folder(&story).file_name().unwrap().to_str().unwrap().to_owned();
+    let id = id(&story);
     let page = server.get(&format!("/runs/{id}"));
     let tree = page.split("data-to=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     status(&server.post(&format!("/runs/{id}/say"), "words=keep+it+short"), 303);
