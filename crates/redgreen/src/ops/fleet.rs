@@ -1,5 +1,8 @@
 //! `redgreen queue`, `cancel` and `fleet`, and decisions about a job from anywhere.
 
+pub mod board;
+pub mod follow;
+
 use anyhow::Result;
 use redgreen_core::fleet::budget::{Allowance, Share};
 use redgreen_core::fleet::status::{Event, EventSource, JobState, Status};
@@ -28,19 +31,16 @@ pub struct Fleet {
 
 /// The jobs, oldest first. Jobs that are over only on request.
 pub fn jobs(queue: &Queue, all: bool) -> Result<Vec<Status>> {
-    let jobs = queue.statuses()?;
-    Ok(jobs.into_iter().filter(|status| all || !status.state.is_over()).collect())
+    if all { queue.all_statuses() } else { queue.statuses() }
 }
 
 pub fn fleet(queue: &Queue) -> Result<Fleet> {
-    let all = queue.statuses()?;
-    let over = all.iter().filter(|status| status.state.is_over()).count();
     Ok(Fleet {
         version: 1,
         queue: queue.name(),
         workers: queue.workers()?,
-        jobs: all.into_iter().filter(|status| !status.state.is_over()).collect(),
-        over,
+        jobs: queue.statuses()?,
+        over: queue.over()?,
         allowance: queue.allowance()?,
         spent_today: queue.day(&today())?.total(),
     })
@@ -67,7 +67,8 @@ pub fn approve(queue: &Queue, job: &str, by: &str) -> Result<Status> {
     Ok(status)
 }
 
-/// A message for the agents of a job. Its worker gets it with the next heartbeat.
+/// A message for the agents of a job. Its worker gets it with the next heartbeat. A run that waits
+/// is continued by a worker.
 pub fn say(queue: &Queue, job: &str, words: &str) -> Result<Status> {
     let status = find(queue, job)?;
     let text = steer::words(words).map_err(|why| {
@@ -81,7 +82,11 @@ pub fn say(queue: &Queue, job: &str, words: &str) -> Result<Status> {
             .evidence(line)
             .into());
     }
-    tell(queue, &status, &Event::Said { text })
+    let status = tell(queue, &status, &Event::Said { text })?;
+    if status.state == JobState::Queued && status.continued > 0 {
+        queue.send_again(&status)?;
+    }
+    Ok(status)
 }
 
 fn find(queue: &Queue, job: &str) -> Result<Status> {

@@ -12,6 +12,7 @@ use redgreen_core::state::{Ending, Situation, State};
 use super::attempt::{Claim, End, state_of};
 use super::ending::{words_for, words_of};
 use super::record::PushResult;
+use super::verdicts;
 use crate::git::Git;
 use crate::process::Limits;
 
@@ -53,7 +54,8 @@ pub(super) fn merge(claim: &Claim<'_>) -> Result<End> {
         };
         let tip = tip(&record.git, &claim.job.base)?;
         let draft = record.draft(&folder, None)?;
-        if !claim.progress(&draft.commit, Some(&state))? {
+        let decided = verdicts::verdicts(&folder)?;
+        if !claim.progress(&draft.commit, Some((&state, decided)))? {
             return Ok(End::Fenced);
         }
         match record.push_merge(draft, &claim.job.base, &tip)? {
