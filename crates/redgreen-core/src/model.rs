@@ -6,6 +6,8 @@ pub mod anthropic;
 pub mod chat;
 pub mod error;
 pub mod gemini;
+mod grammar;
+mod ollama;
 pub mod price;
 pub mod provider;
 pub mod responses;
@@ -27,8 +29,23 @@ pub struct Request {
     pub max_tokens: u32,
     /// A JSON Schema for the answer, for servers that enforce it.
     pub schema: Option<Value>,
+    /// Only for Chat Completions: its servers differ.
+    pub schema_field: SchemaField,
     /// `None` uses the server's default.
     pub temperature: Option<f32>,
+}
+
+/// The field of a request that carries the schema of the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SchemaField {
+    /// As in OpenAI's Chat Completions.
+    #[default]
+    ResponseFormat,
+    /// Of Ollama's own API at `/api/chat`.
+    Format,
+    /// Of llama.cpp, as a grammar.
+    Grammar,
 }
 
 /// A tool that the model can call.

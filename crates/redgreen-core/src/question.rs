@@ -5,6 +5,7 @@
 mod convention;
 mod example;
 mod repair;
+mod sample;
 mod strategy;
 mod wording;
 

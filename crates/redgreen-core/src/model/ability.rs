@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Block, Message, Reply, Request, Tool};
+use super::{Block, Message, Reply, Request, SchemaField, Tool};
 
 /// Models with fewer parameters fail in a conversation with tools.
 const SMALL_PARAMETERS: u64 = 9_000_000_000;
@@ -24,9 +24,22 @@ pub struct Ability {
     pub window: Option<u64>,
     /// Whether it called the right tool out of several.
     pub tools: Option<bool>,
-    /// Whether the server enforced a schema.
-    pub schemas: Option<bool>,
+    pub schemas: Option<SchemaSupport>,
 }
+
+/// Whether a server enforces schemas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SchemaSupport {
+    /// The model answers without regard to the schema.
+    Ignored,
+    Enforced(SchemaField),
+}
+
+/// The fields to try, in this order. Most servers know the first. Some versions of Ollama and of
+/// llama.cpp, and proxies in front of them, ignore or refuse it and know only their own.
+pub const SCHEMA_FIELDS: [SchemaField; 3] =
+    [SchemaField::ResponseFormat, SchemaField::Format, SchemaField::Grammar];
 
 /// How to prompt a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +80,7 @@ impl Ability {
 }
 
 /// Reads a model's capabilities from the answer of any server: llama.cpp's `/props`, Ollama's
-/// `/api/show`, LM Studio's `/api/v0/models`, and the `/models` of llama.cpp and vLLM.
+/// `/api/ps` and `/api/show`, LM Studio's `/api/v0/models`, and the `/models` of llama.cpp and vLLM.
 pub fn said(answer: &str, model: &str) -> Ability {
     let Ok(answer) = serde_json::from_str::<Value>(answer) else { return Ability::default() };
     let listed = answer.get("data").and_then(Value::as_array).into_iter().flatten();
@@ -77,6 +90,12 @@ pub fn said(answer: &str, model: &str) -> Ability {
     let entry = named.or(if let [only] = listed.as_slice() { Some(only) } else { None });
     let entry = entry.copied().unwrap_or(&Value::Null);
     let number = |value: Option<&Value>| value.and_then(Value::as_u64);
+    // Ollama lists the models in its memory with the windows that they really have.
+    let loaded = answer.get("models").and_then(Value::as_array).into_iter().flatten();
+    let loaded = loaded.into_iter().find(|one| {
+        let name = one.get("model").and_then(Value::as_str).unwrap_or_default();
+        name == model || name.strip_suffix(":latest") == Some(model)
+    });
     let shown = answer.get("model_info").and_then(Value::as_object);
     let info = |ending: &str| {
         shown
@@ -90,6 +109,7 @@ pub fn said(answer: &str, model: &str) -> Ability {
     });
     let window = [
         number(answer.pointer("/default_generation_settings/n_ctx")),
+        number(loaded.and_then(|one| one.get("context_length"))),
         number(entry.get("loaded_context_length")),
         number(entry.get("max_model_len")),
         set,
@@ -105,7 +125,7 @@ pub fn said(answer: &str, model: &str) -> Ability {
 }
 
 /// Requests a small answer with a schema. Without the schema, a model would answer in prose.
-pub fn schema_trial(model: &str) -> Request {
+pub fn schema_trial(model: &str, field: SchemaField) -> Request {
     let schema = json!({
         "type": "object",
         "properties": {"legs": {"type": "integer"}},
@@ -117,6 +137,7 @@ pub fn schema_trial(model: &str) -> Request {
         messages: vec![said_by_us("How many legs has a horse? Answer in one sentence.")],
         max_tokens: TRIAL_TOKENS,
         schema: Some(schema),
+        schema_field: field,
         temperature: Some(0.0),
         ..Request::default()
     }
@@ -200,6 +221,12 @@ mod tests {
             None,
             Some(4096),
             Questions,
+        );
+        check(
+            r#"{"models": [{"model": "a:latest", "context_length": 1}, {"model": "m:latest", "context_length": 32768}]}"#,
+            None,
+            Some(32_768),
+            Tools,
         );
         let ollama = r#"{"parameters": "stop x\nnum_ctx   4096", "model_info": {"general.parameter_count": 7615616512}}"#;
         check(ollama, Some(7_615_616_512), Some(4096), Questions);

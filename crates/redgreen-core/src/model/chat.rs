@@ -8,7 +8,7 @@ use super::wire::{
     Dialect, Measure, Role, arguments, as_words, at, decimal, list_at, number, object, own_id,
     text_of, turns,
 };
-use super::{Block, Delta, ModelError, Reply, Request, Stop, Usage};
+use super::{Block, Delta, ModelError, Reply, Request, SchemaField, Stop, Usage, grammar, ollama};
 
 /// The reasoning text. Some servers reject a conversation that does not send it back.
 const REASONING: &str = "reasoning_content";
@@ -33,11 +33,18 @@ pub fn encode(request: &Request, dialect: &Dialect) -> Value {
         body.insert("tools".into(), tools.into());
     }
     if let Some(schema) = &request.schema {
-        let schema = json!({"name": "answer", "strict": true, "schema": schema});
-        body.insert(
-            "response_format".into(),
-            json!({"type": "json_schema", "json_schema": schema}),
-        );
+        match request.schema_field {
+            SchemaField::ResponseFormat | SchemaField::Format => {
+                let schema = json!({"name": "answer", "strict": true, "schema": schema});
+                body.insert(
+                    "response_format".into(),
+                    json!({"type": "json_schema", "json_schema": schema}),
+                );
+            }
+            SchemaField::Grammar => {
+                body.insert("grammar".into(), grammar::of(schema).into());
+            }
+        }
     }
     if let Some(temperature) = request.temperature {
         body.insert("temperature".into(), decimal(temperature));
@@ -134,6 +141,7 @@ impl Decoder {
         if let Some(error) = stream_error(&data) {
             return Err(error);
         }
+        let data = ollama::as_chat(&data).unwrap_or(data);
         let mut deltas = Vec::new();
         if let Some(usage) = data.get("usage").filter(|usage| usage.is_object()) {
             self.usage = count(usage);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::error::nonsense;
 use super::{Block, Delta, Message, ModelError, ModelErrorKind, Reply, Request, Stop};
-use super::{anthropic, chat, gemini, responses};
+use super::{anthropic, chat, gemini, ollama, responses};
 
 /// Maximum size of one answer; the longest real answers are a tenth of it.
 pub const CONTENT_BYTES_MAX: usize = 8 << 20;
@@ -47,8 +47,17 @@ pub fn encode(request: &Request, dialect: &Dialect) -> Value {
     match dialect.wire {
         Wire::Anthropic => anthropic::encode(request, dialect),
         Wire::Responses => responses::encode(request, dialect),
+        Wire::Chat if ollama::is_for(request) => ollama::encode(request),
         Wire::Chat => chat::encode(request, dialect),
         Wire::Gemini => gemini::encode(request, dialect),
+    }
+}
+
+/// The URL of a request to this server.
+pub fn url(request: &Request, wire: Wire, base: &str, model: &str) -> String {
+    match wire {
+        Wire::Chat if ollama::is_for(request) => ollama::url(base),
+        Wire::Anthropic | Wire::Responses | Wire::Chat | Wire::Gemini => wire.url(base, model),
     }
 }
 
@@ -58,8 +67,8 @@ pub(super) fn decimal(number: f32) -> Value {
 }
 
 impl Wire {
-    /// The URL of a request.
-    pub fn url(self, base: &str, model: &str) -> String {
+    /// The URL of a request in this format.
+    fn url(self, base: &str, model: &str) -> String {
         let base = base.trim_end_matches('/');
         match self {
             Wire::Anthropic => format!("{}/v1/messages", base.strip_suffix("/v1").unwrap_or(base)),

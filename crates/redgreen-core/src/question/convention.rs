@@ -11,12 +11,13 @@ use crate::syntax::{self, ItemKind, Language};
 /// Maximum number of code files to search for a function.
 const SEARCHED_MAX: usize = 50;
 const VITEST: &str = "vitest";
-const NODE: &str = "node";
+pub(super) const NODE: &str = "node";
+pub(super) const UNITTEST: &str = "unittest";
 
 /// The language of the tests that a framework runs.
 pub(super) fn language(framework: &str, files: &[String]) -> Language {
     match framework {
-        "pytest" | "unittest" => Language::Python,
+        "pytest" | UNITTEST => Language::Python,
         "cargo" | "nextest" => Language::Rust,
         "jest" | VITEST | NODE => {
             let typed = files
@@ -68,6 +69,7 @@ pub(super) fn header(
             ),
             _ => import,
         },
+        Language::Python if scene.framework == UNITTEST => format!("import unittest\n\n{import}"),
         Language::Python | Language::Go | Language::Java | Language::Other => import,
     })
 }
@@ -135,7 +137,7 @@ fn code_files<'a>(scene: &'a Scene<'_>, language: Language) -> Vec<&'a String> {
     scene.files.iter().filter(is_code).collect()
 }
 
-fn is_test(path: &str, language: Language) -> bool {
+pub(super) fn is_test(path: &str, language: Language) -> bool {
     Language::of_path(path) == language && !is_setting(path) && crate::change::is_test(path)
 }
 

@@ -216,7 +216,10 @@ pub(super) fn test(
     let checks: Vec<String> =
         examples.iter().map(|example| check(language, scene.framework, example)).collect();
     let test = match language {
-        Language::Python => format!("def {name}():\n    {}\n", checks.join("\n    ")),
+        Language::Python => {
+            let checks: Vec<&str> = checks.iter().map(String::as_str).collect();
+            python_test(scene.framework, &name, &checks, now.unwrap_or_default())
+        }
         Language::Rust => format!("#[test]\nfn {name}() {{\n    {}\n}}\n", checks.join("\n    ")),
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             format!("test(\"{name}\", () => {{\n  {}\n}});\n", checks.join("\n  "))
@@ -225,10 +228,29 @@ pub(super) fn test(
     };
     let gap = if language == Language::Python { "\n\n\n" } else { "\n\n" };
     let Some(now) = now else { return Some(format!("{header}{gap}{test}")) };
-    let missing: Vec<&str> =
-        header.lines().filter(|line| !now.lines().any(|known| known == *line)).collect();
+    let is_known = |line: &&str| line.is_empty() || now.lines().any(|known| known == *line);
+    let missing: Vec<&str> = header.lines().filter(|line| !is_known(line)).collect();
     let top = if missing.is_empty() { String::new() } else { format!("{}\n", missing.join("\n")) };
     Some(format!("{top}{now}{gap}{test}"))
+}
+
+/// A test with these assertions; in unittest in a class that the file does not define yet.
+pub(super) fn python_test(framework: &str, name: &str, checks: &[&str], now: &str) -> String {
+    if framework != convention::UNITTEST {
+        return format!("def {name}():\n    {}\n", checks.join("\n    "));
+    }
+    let words = name.split('_').map(|word| {
+        let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
+        first.to_uppercase() + rest
+    });
+    let class: String = words.collect();
+    let is_free = |class: &String| !now.contains(&format!("class {class}("));
+    let class = std::iter::once(class.clone())
+        .chain((2..).map(|number| format!("{class}{number}")))
+        .find(is_free)
+        .unwrap_or(class);
+    let checks = checks.join("\n        ");
+    format!("class {class}(unittest.TestCase):\n    def {name}(self):\n        {checks}\n")
 }
 
 /// One assertion.
@@ -237,6 +259,16 @@ fn check(language: Language, framework: &str, example: &Example) -> String {
     let is_decimal = result.parse::<f64>().is_ok() && result.contains('.');
     let is_plain = NAMED_VALUES.contains(&result.as_str()) || !result.starts_with(['[', '{']);
     match language {
+        Language::Python if framework == convention::UNITTEST => {
+            let check = if is_decimal {
+                "assertAlmostEqual"
+            } else if NAMED_VALUES.contains(&result.as_str()) {
+                "assertIs"
+            } else {
+                "assertEqual"
+            };
+            format!("self.{check}({function}({arguments}), {result})")
+        }
         Language::Python if is_decimal => {
             format!("assert round({function}({arguments}), {DECIMALS}) == {result}")
         }

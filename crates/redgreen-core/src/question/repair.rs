@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::convention::{self, is_function};
-use super::{Scene, TurnResult};
+use super::{Scene, TurnResult, example};
 use crate::brief::blocks::Block;
 use crate::prompt;
 use crate::syntax::{self, Language};
@@ -75,7 +75,7 @@ pub(super) fn test(scene: &Scene<'_>, answer: &str) -> Result<TurnResult, String
     let with_tests: Vec<&String> = texts.iter().filter(|text| has_test(text)).collect();
     let text = match (with_tests.as_slice(), texts.as_slice()) {
         ([only], _) => (*only).clone(),
-        ([], [only]) => wrapped(language, only, function.as_deref(), &mut remarks)
+        ([], [only]) => wrapped(scene, only, function.as_deref(), &mut remarks)
             .ok_or("there is no test in the answer")?,
         ([], _) => return Err("there is no test in the answer".to_owned()),
         _ => return Err("several tests in several blocks".to_owned()),
@@ -244,18 +244,20 @@ fn without_code(
 
 /// Wraps bare assertions into a test.
 fn wrapped(
-    language: Language,
+    scene: &Scene<'_>,
     text: &str,
     function: Option<&str>,
     remarks: &mut Vec<String>,
 ) -> Option<String> {
+    let language = scene.language();
     let checks: Vec<&str> =
         syntax::loose(language, text).into_iter().filter_map(|span| text.get(span)).collect();
     let checks: Vec<&str> =
         checks.into_iter().filter(|check| check.starts_with("assert")).collect();
     (language == Language::Python && !checks.is_empty()).then(|| {
         remarks.push("put the assertions of the answer into a test".to_owned());
-        format!("def test_{}():\n    {}\n", function.unwrap_or("behaviour"), checks.join("\n    "))
+        let name = format!("test_{}", function.unwrap_or("behaviour"));
+        example::python_test(scene.framework, &name, &checks, "")
     })
 }
 
@@ -307,7 +309,7 @@ fn with_the_rest(
     (format!("{}\n\n\n{}", answer.trim_end(), left_out.join("\n\n\n")), Some(remark))
 }
 
-fn outermost(spans: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+pub(super) fn outermost(spans: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut kept: Vec<Range<usize>> = Vec::new();
     for span in spans {
         if kept.last().is_none_or(|last| span.start >= last.end) {

@@ -66,18 +66,29 @@ pub(super) fn implementing(tries: u32) -> Strategy {
     nth(&IMPLEMENTING, tries)
 }
 
-/// The last variant has a high temperature, so repeating it gives another answer.
+/// After the last variant, all of them follow again with a high temperature.
 fn nth(ways: &[Strategy; 4], tries: u32) -> Strategy {
     let [first, second, third, last] = *ways;
-    match tries {
+    let way = match tries % 4 {
         0 => first,
         1 => second,
         2 => third,
         _ => last,
-    }
+    };
+    if tries < 4 { way } else { way.hot() }
 }
 
 impl Strategy {
+    fn hot(self) -> Self {
+        match self {
+            Strategy::Examples { .. } => Strategy::Examples { warmth: HOT },
+            Strategy::OnceMore => Strategy::OnceMore,
+            Strategy::Behaviours { .. } => Strategy::Behaviours { warmth: HOT },
+            Strategy::TestCode { shown, .. } => Strategy::TestCode { shown, warmth: HOT },
+            Strategy::Code { shown, .. } => Strategy::Code { shown, warmth: HOT },
+        }
+    }
+
     pub(super) fn warmth(self) -> f32 {
         match self {
             Strategy::OnceMore => COLD,
@@ -94,13 +105,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn consecutive_retries_differ_until_the_last_variant() {
+    fn consecutive_retries_always_differ() {
         for ways in [planning, testing, implementing] {
-            for tries in 0..3 {
-                assert_ne!(ways(tries), ways(tries + 1));
+            for tries in 0..20 {
+                assert_ne!(ways(tries), ways(tries + 1), "{tries}");
             }
-            assert_eq!(ways(3), ways(99));
-            assert!(ways(3).warmth() > ways(0).warmth());
+            assert_eq!(ways(0).warmth(), COLD);
+            assert!((3..20).all(|tries| ways(tries).warmth() >= HOT));
         }
     }
 }

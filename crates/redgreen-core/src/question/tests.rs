@@ -169,6 +169,9 @@ fn assertions_use_the_syntax_of_the_language() {
         ("pytest", "f(1) == True", "    assert f(1) is True\n"),
         ("pytest", "f(1) == 98.6", "    assert round(f(1), 9) == 98.6\n"),
         ("pytest", "f(1) == [1, 2]", "    assert f(1) == [1, 2]\n"),
+        ("unittest", "f(1) == 2", "        self.assertEqual(f(1), 2)\n"),
+        ("unittest", "f(1) == False", "        self.assertIs(f(1), False)\n"),
+        ("unittest", "f(1) == 98.6", "        self.assertAlmostEqual(f(1), 98.6)\n"),
         ("vitest", "f(1) == [1, 2]", "  expect(f(1)).toEqual([1, 2]);\n"),
         ("jest", "f(1) == 98.6", "  expect(f(1)).toBeCloseTo(98.6);\n"),
         ("node", "f(1) == true", "  assert.deepStrictEqual(f(1), true);\n"),
@@ -407,6 +410,52 @@ fn extracts_an_unambiguous_test() {
         )),
     );
     check(&format!("```\n{CODE}```"), Err("there is no test in the answer"));
+}
+
+#[test]
+fn tests_of_unittest_are_methods_of_a_class() {
+    let mut red = stage(Role::Test, "f(x)").behaviour("f(1) == 2", "test_f.py", "f.py");
+    red.framework = "unittest";
+    let test = "import unittest\n\nfrom f import f\n\n\nclass TestF(unittest.TestCase):\n    def test_f(self):\n        \
+                self.assertEqual(f(1), 2)\n";
+    assert_eq!(red.decides().files[0].content, test);
+    let bare = red.settles(2, "```\nassert f(1) == 2\n```").unwrap().0;
+    let wrapped =
+        "class TestF(unittest.TestCase):\n    def test_f(self):\n        assert f(1) == 2\n";
+    assert!(
+        bare.starts_with("import unittest\nfrom f import f\n") && bare.ends_with(wrapped),
+        "{bare}"
+    );
+    let again = red.file("test_f.py", test).decides().files[0].content.clone();
+    assert!(again.starts_with(test.trim_end()), "{again}");
+    assert!(again.ends_with("class TestF2(unittest.TestCase):\n    def test_f(self):\n        self.assertEqual(f(1), 2)\n"), "{again}");
+}
+
+#[test]
+fn a_retry_shows_a_test_in_the_style_of_the_project() {
+    let red = |framework| {
+        let mut red = stage(Role::Test, "is_leap(year)").behaviour(
+            "centuries are no leap years",
+            "test_leap.py",
+            "leap.py",
+        );
+        red.framework = framework;
+        red
+    };
+    assert!(red("pytest").asks(2).text.contains("from calc import add\n\n\ndef test_adds():"));
+    assert!(red("unittest").asks(2).text.contains("self.assertEqual(add(1, 2), 3)"));
+    let own = "import bank\n\n\nclass TestBank:\n    def test_pays(self):\n        bank.pays().should.equal(3)\n\n\n\
+               class TestMore:\n    def test_pays_more_than_before(self):\n        assert bank.more()\n";
+    let text = red("pytest").file("tests/test_bank.py", own).asks(2).text;
+    assert!(
+        text.contains(
+            "```\nimport bank\n\nclass TestBank:\n    def test_pays(self):\n        bank.pays().should.equal(3)\n```"
+        ),
+        "{text}"
+    );
+    let same = "def test_is_leap():\n    assert is_leap(4)\n";
+    let text = red("pytest").file("test_dates.py", same).asks(2).text;
+    assert!(text.contains("def test_adds():"), "not a test of the same function: {text}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::example::Example;
 use super::strategy::{Extra, Strategy};
-use super::{Question, Scene, convention, example, repair};
+use super::{Question, Scene, convention, example, repair, sample};
 use crate::prompt::secret;
 use crate::steer::{self, USER_SAYS};
 use crate::syntax::Language;
@@ -24,6 +24,8 @@ const ANSWER_TOKENS_MAX: u64 = 4_000;
 const BYTES_PER_TOKEN: u64 = 3;
 /// The share of a question for the user's messages.
 const MESSAGES_SHARE: usize = 6;
+/// The share of a question for a test of the project.
+const SAMPLE_SHARE: usize = 6;
 const EXAMPLES_WANTED: usize = 5;
 const FAILING_LINES_MAX: usize = 12;
 
@@ -134,8 +136,7 @@ fn behaviours(scene: &Scene<'_>, bytes: usize) -> (String, String, Option<Value>
 }
 
 fn test_code(scene: &Scene<'_>, shown: Extra, bytes: usize) -> (String, String, Option<Value>) {
-    let language = scene.language();
-    let name = name_of(language);
+    let name = name_of(scene.language());
     let system = format!("You write {name} tests. Answer with one code block and nothing else.");
     let mut text = wish(scene, bytes);
     let Some(test) = &scene.assignment.current else { return (system, text, None) };
@@ -160,8 +161,8 @@ fn test_code(scene: &Scene<'_>, shown: Extra, bytes: usize) -> (String, String, 
             .ok();
         }
         Extra::Filled => {
-            writeln!(text, "\nSuch a test of another function:\n```\n{}\n```", filled(language))
-                .ok();
+            let sample = sample::test(scene, function.as_deref(), bytes / SAMPLE_SHARE);
+            writeln!(text, "\nSuch a test of another function:\n```\n{sample}\n```").ok();
         }
     }
     if let Some(header) = header {
@@ -255,19 +256,5 @@ fn name_of(language: Language) -> &'static str {
         Language::Go => "Go",
         Language::Java => "Java",
         Language::Other => "code",
-    }
-}
-
-/// A sample test in the usual style of the language.
-fn filled(language: Language) -> &'static str {
-    match language {
-        Language::Python => "from calc import add\n\n\ndef test_adds():\n    assert add(1, 2) == 3",
-        Language::Rust => {
-            "use calc::add;\n\n#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}"
-        }
-        Language::JavaScript | Language::TypeScript | Language::Tsx => {
-            "import { add } from \"./calc\";\n\ntest(\"adds\", () => {\n  expect(add(1, 2)).toBe(3);\n});"
-        }
-        Language::Go | Language::Java | Language::Other => "",
     }
 }

@@ -12,11 +12,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use redgreen_core::model::ability::{Ability, PromptStyle};
+use redgreen_core::model::ability::{Ability, PromptStyle, SchemaSupport};
 use redgreen_core::model::price::Prices;
 use redgreen_core::model::provider::ProviderSettings;
 use redgreen_core::model::retry::RetryLimits;
-use redgreen_core::model::{Delta, Request, Usage};
+use redgreen_core::model::{Delta, Request, SchemaField, Usage};
 use redgreen_core::phase::Role;
 use redgreen_core::prompt;
 
@@ -69,8 +69,8 @@ pub struct Settings {
     is_window_set: bool,
     pub asking: PromptStyle,
     is_asking_set: bool,
-    /// Whether the server enforces JSON schemas.
-    pub schemas: bool,
+    /// How the server enforces JSON schemas, if it does.
+    pub schemas: Option<SchemaField>,
     prices: Arc<Prices>,
 }
 
@@ -173,7 +173,11 @@ impl Settings {
             Some(window) if asking == PromptStyle::Questions => window,
             Some(window) => (window / 4 * 3).min(self.window),
         };
-        Self { asking, window, schemas: ability.schemas.unwrap_or(false), ..self }
+        let schemas = match ability.schemas {
+            Some(SchemaSupport::Enforced(field)) => Some(field),
+            Some(SchemaSupport::Ignored) | None => None,
+        };
+        Self { asking, window, schemas, ..self }
     }
 
     pub fn new(file: &File, environment: &Environment, visible: Visible) -> Result<Self> {
@@ -198,7 +202,7 @@ impl Settings {
             is_window_set: file.model.window.is_some(),
             asking: asking.unwrap_or(PromptStyle::Tools),
             is_asking_set: asking.is_some(),
-            schemas: false,
+            schemas: None,
             prices: Arc::new(Prices::listed().under(file.model.prices()?)),
         })
     }

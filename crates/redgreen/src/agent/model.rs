@@ -18,7 +18,7 @@ use redgreen_core::model::error::{broken_off, status_error};
 use redgreen_core::model::provider::{self, NoProvider, Provider, ProviderSettings, provider_of};
 use redgreen_core::model::retry::RetryLimits;
 use redgreen_core::model::sse::{EVENT_BYTES_MAX, Parser};
-use redgreen_core::model::wire::{Decoder, encode};
+use redgreen_core::model::wire::{self, Decoder, encode};
 use redgreen_core::model::{Delta, ModelError, ModelErrorKind, Reply, Request};
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ use crate::config::{Models, Secret};
 use crate::failure::Failure;
 use crate::process::{Interrupted, Stop};
 use cassette::{Recorder, Tape};
-use http::Line;
+use http::{Line, Post};
 
 /// The limit of an error's body.
 const ERROR_BYTES_MAX: usize = 64 << 10;
@@ -217,11 +217,13 @@ impl Client {
         if let Some(model) = body.get_mut("model") {
             *model = Value::String(inner.provider.model.clone());
         }
-        let body = serde_json::to_vec(&body)?;
+        let Provider { base, model, dialect, .. } = &inner.provider;
+        let url = wire::url(request, dialect.wire, base, model);
+        let post = Post { url, body: serde_json::to_vec(&body)? };
         let mut tries = 0;
         loop {
             tries += 1;
-            let error = match inner.once(&body, deadline, stop, live, recorder)? {
+            let error = match inner.once(&post, deadline, stop, live, recorder)? {
                 Ok(reply) => return Ok(Ok(reply)),
                 Err(error) => inner.without_key(error),
             };
@@ -247,7 +249,7 @@ impl ClientState {
     /// One attempt.
     fn once(
         &self,
-        body: &[u8],
+        post: &Post,
         deadline: Instant,
         stop: &Stop,
         live: &mut dyn FnMut(&Delta),
@@ -263,7 +265,7 @@ impl ClientState {
                     .key
                     .as_ref()
                     .map(|key| self.provider.dialect.wire.key_header(key.reveal()));
-                line.exchange(&self.provider, key, body, deadline, stop, &mut |piece| {
+                line.exchange(&self.provider, key, post, deadline, stop, &mut |piece| {
                     reader.take(piece, live)
                 })?
             }
@@ -271,7 +273,7 @@ impl ClientState {
                 let mut tape = tape.lock().map_err(|_| {
                     anyhow::anyhow!("another thread failed while using the cassette")
                 })?;
-                let pieces = tape.next(self.provider.dialect.wire, body)?;
+                let pieces = tape.next(self.provider.dialect.wire, &post.body)?;
                 pieces.into_iter().find_map(|piece| reader.take(piece, live))
             }
         };
@@ -282,7 +284,7 @@ impl ClientState {
             let response = reader.response;
             recorder.add(
                 self.provider.dialect.wire,
-                body,
+                &post.body,
                 &response,
                 answer.as_ref().err(),
                 self.key.as_ref(),

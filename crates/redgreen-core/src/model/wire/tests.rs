@@ -1,5 +1,6 @@
 //! Shared test helpers, and tests for all four formats: URLs, and decoders that survive any event.
 
+use super::super::SchemaField;
 use super::*;
 
 /// The answer to these events, on one line.
@@ -99,6 +100,68 @@ fn every_format_has_its_url() {
         ),
     ] {
         assert_eq!(wire.url(base, "m x?"), expected);
+    }
+}
+
+/// A question whose answer has a schema, in this field.
+fn with_schema(schema_field: SchemaField) -> Request {
+    Request {
+        model: "m".to_owned(),
+        system: "JSON".to_owned(),
+        messages: vec![Message::User(vec![Block::Text { text: "how many?".to_owned() }])],
+        max_tokens: 9,
+        temperature: Some(0.4),
+        schema: Some(json!({"type": "integer"})),
+        schema_field,
+        ..Request::default()
+    }
+}
+
+#[test]
+fn a_schema_is_sent_as_the_server_expects_it() {
+    let dialect = Dialect::of(Wire::Chat);
+    let url = |field| url(&with_schema(field), Wire::Chat, "http://a/v1/", "m");
+    let body = encode(&with_schema(SchemaField::ResponseFormat), &dialect);
+    assert_eq!(body["response_format"]["json_schema"]["schema"], json!({"type": "integer"}));
+    assert_eq!(url(SchemaField::ResponseFormat), "http://a/v1/chat/completions");
+    let body = encode(&with_schema(SchemaField::Grammar), &dialect);
+    assert!(body["grammar"].as_str().unwrap().starts_with("root ::= integer\n"), "{body}");
+    assert!(body.get("response_format").is_none(), "llama.cpp refuses both: {body}");
+    assert_eq!(url(SchemaField::Grammar), "http://a/v1/chat/completions");
+    assert_eq!(
+        encode(&with_schema(SchemaField::Format), &dialect),
+        json!({
+            "model": "m",
+            "stream": false,
+            "format": {"type": "integer"},
+            "options": {"num_predict": 9, "temperature": 0.4},
+            "messages": [
+                {"role": "system", "content": "JSON"},
+                {"role": "user", "content": "how many?"},
+            ],
+        })
+    );
+    assert_eq!(url(SchemaField::Format), "http://a/api/chat");
+    let plain = Request { schema: None, ..with_schema(SchemaField::Format) };
+    assert!(encode(&plain, &dialect).get("stream_options").is_some(), "not Ollama's own API");
+}
+
+#[test]
+fn reads_an_answer_of_ollamas_own_api() {
+    for (ending, expected) in [
+        (r#","done_reason":"stop","done":true"#, Stop::End),
+        (r#","done_reason":"length","done":true"#, Stop::MaxTokens),
+        (r#","done":true"#, Stop::End),
+    ] {
+        let mut decoder = Decoder::new(Wire::Chat);
+        let answer = format!(
+            r#"{{"model":"m","message":{{"role":"assistant","content":"{{\"legs\": 4}}"}},
+            "prompt_eval_count":34,"eval_count":12{ending}}}"#
+        );
+        decoder.event("", &answer).unwrap();
+        let reply = decoder.finish().unwrap();
+        assert_eq!(reply.blocks, [Block::Text { text: r#"{"legs": 4}"#.to_owned() }]);
+        assert_eq!((reply.stop, reply.usage.input, reply.usage.output), (expected, 34, 12));
     }
 }
 

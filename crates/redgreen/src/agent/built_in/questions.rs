@@ -20,7 +20,7 @@ impl Conversation<'_, '_> {
             files,
             look: &look,
             window: self.settings.window,
-            schemas: self.settings.schemas,
+            schemas: self.settings.schemas.is_some(),
         };
         let mut asked = 0;
         let mut follow_up: Option<Box<Question>> = None;
@@ -86,6 +86,7 @@ impl Conversation<'_, '_> {
             messages: vec![Message::User(vec![Block::Text { text: question.text.clone() }])],
             max_tokens: question.max_tokens.min(self.settings.max_tokens),
             schema: question.schema.clone(),
+            schema_field: self.settings.schemas.unwrap_or_default(),
             temperature: Some(question.temperature),
             ..Request::default()
         }

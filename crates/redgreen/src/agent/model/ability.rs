@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use redgreen_core::model::ability::{self, Ability};
+use redgreen_core::model::ability::{self, Ability, SCHEMA_FIELDS, SchemaSupport};
 use redgreen_core::model::wire::Wire;
 use redgreen_core::model::{Reply, Request, Tool};
 use serde_json::json;
@@ -38,17 +38,22 @@ impl Client {
         let remembered: Option<Ability> =
             remembered.and_then(|text| serde_json::from_str(&text).ok());
         let facts = self.facts();
-        // A different context window or size means a different model with the same name.
-        let known = remembered
-            .filter(|known| (known.window, known.parameters) == (facts.window, facts.parameters));
+        // A different context window or size means a different model with the same name. Ollama
+        // reports the window only while the model is loaded.
+        let differs = |one: Option<u64>, other: Option<u64>| {
+            one.zip(other).is_some_and(|(one, other)| one != other)
+        };
+        let known = remembered.filter(|known| {
+            !differs(known.window, facts.window) && !differs(known.parameters, facts.parameters)
+        });
         let ability = match known {
-            Some(known) => known,
+            Some(known) => facts.or(known),
             None => {
                 let tried = self.tried(facts, tools, deadline, stop)?;
                 // Store only complete results.
                 if let Some((file, folder)) =
                     file.as_deref().and_then(|file| Some((file, file.parent()?)))
-                    && tried.schemas.or(tried.tools).is_some()
+                    && (tried.schemas.is_some() || tried.tools.is_some())
                 {
                     let text = serde_json::to_vec(&tried)?;
                     private::create_dir_all(folder).and_then(|()| private::write(file, &text)).ok();
@@ -74,6 +79,7 @@ impl Client {
             (format!("{}/models", provider.base), None),
             (format!("{root}/props"), None),
             (format!("{root}/api/v0/models"), None),
+            (format!("{root}/api/ps"), None),
             (format!("{root}/api/show"), Some(json!({ "model": provider.model }))),
         ];
         let mut known = Ability::default();
@@ -105,12 +111,32 @@ impl Client {
                 deadline,
                 stop,
             )?;
+            known = self.with_window(known);
         }
         if known.is_small() || known.tools == Some(false) {
-            known.schemas =
-                self.trial(&ability::schema_trial(model), ability::keeps_schema, deadline, stop)?;
+            known.schemas = self.schema_support(deadline, stop)?;
+            known = self.with_window(known);
         }
         Ok(known)
+    }
+
+    /// Asks for the window again if it is unknown: Ollama reports it only after a first request.
+    fn with_window(&self, known: Ability) -> Ability {
+        if known.window.is_some() { known } else { known.or(self.facts()) }
+    }
+
+    /// Tries the fields for a schema until the server enforces one. `None` if it is still unknown.
+    fn schema_support(&self, deadline: Instant, stop: &Stop) -> Result<Option<SchemaSupport>> {
+        let mut all_known = true;
+        for field in SCHEMA_FIELDS {
+            let request = ability::schema_trial(&self.provider().model, field);
+            match self.trial(&request, ability::keeps_schema, deadline, stop)? {
+                Some(true) => return Ok(Some(SchemaSupport::Enforced(field))),
+                Some(false) => {}
+                None => all_known = false,
+            }
+        }
+        Ok(all_known.then_some(SchemaSupport::Ignored))
     }
 
     /// `None` without an answer, which says nothing about the model.

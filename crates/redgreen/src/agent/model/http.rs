@@ -31,6 +31,12 @@ const DOCUMENT_BYTES_MAX: u64 = 4 << 20;
 const HEADER_BYTES_MAX: usize = 64 << 10;
 const CERTIFICATES_BYTES_MAX: u64 = 8 << 20;
 
+/// A request as it is sent.
+pub(super) struct Post {
+    pub(super) url: String,
+    pub(super) body: Vec<u8>,
+}
+
 /// The network settings, and connections to reuse.
 pub(super) struct Line {
     proxy: Option<ureq::Proxy>,
@@ -57,12 +63,12 @@ impl Line {
         Ok(Self { proxy, tls, limits, spare: Mutex::default() })
     }
 
-    /// Sends the body and passes each piece of the response to `hear`, until it returns a result.
+    /// Sends a request and passes each piece of the response to `hear`, until it returns a result.
     pub(super) fn exchange(
         &self,
         provider: &Provider,
         key: Option<(&'static str, String)>,
-        body: &[u8],
+        post: &Post,
         deadline: Instant,
         stop: &Stop,
         hear: &mut dyn FnMut(Piece) -> Option<Result<Reply, ModelError>>,
@@ -79,7 +85,7 @@ impl Line {
             .unwrap_or_else(|| self.agent());
         let wire = provider.dialect.wire;
         let mut request = agent
-            .post(wire.url(&provider.base, &provider.model))
+            .post(&post.url)
             .config()
             .timeout_global(Some(left + GRACE))
             .build()
@@ -92,7 +98,7 @@ impl Line {
             request = request.header(name, value);
         }
         let (sender, receiver) = sync_channel(PIECES_MAX);
-        let (body, base) = (body.to_vec(), provider.base.clone());
+        let (body, base) = (post.body.clone(), provider.base.clone());
         let reader = thread::Builder::new().name("model".to_owned());
         reader
             .spawn(move || read(request, &body, &base, &sender))
