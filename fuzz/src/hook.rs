@@ -1,8 +1,10 @@
-//! The message of a coding agent's hook, and the record of a session.
+//! The message of a coding agent's hook, the record of a session, and settings of coding agents that
+//! a project brings along.
 
 use redgreen_core::hook::{
     Action, Answer, EditResult, Host, broken, read, render, shell_objection,
 };
+use redgreen_core::install::{added, parts, removed};
 use redgreen_core::session::Session;
 use redgreen_core::session::rules::{FileChange, NextPhase, frameworks, objections};
 
@@ -12,6 +14,14 @@ pub(crate) fn input(bytes: &[u8]) {
             Session::parse(&serde_json::to_vec(&session).unwrap_or_default()).as_ref(),
             Ok(&session)
         );
+    }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        for part in Host::ALL.into_iter().flat_map(parts) {
+            removed(&part, text).ok();
+            if let Ok(with) = added(&part, Some(text)) {
+                removed(&part, &with).ok();
+            }
+        }
     }
     let event = match read(bytes, None) {
         Ok(event) => event,

@@ -5,7 +5,7 @@ use redgreen_core::egress::{Entry, Target, parse, targets_in};
 use redgreen_core::guard::{secret, secret_folder, secret_name, tokens};
 use redgreen_core::names::{Branch, Label, Oid, RunBranch, RunFile, RunId, SalvageName, SessionId};
 use redgreen_core::report::decisive::decisive;
-use redgreen_core::{forge, text};
+use redgreen_core::{forge, page, text};
 
 const LINES_MAX: usize = 10;
 
@@ -37,6 +37,9 @@ fn shown(words: &str) {
     for line in text::without_commands(words).lines() {
         assert!(!line.trim_start().starts_with("::"), "{line:?}");
     }
+    let page = page::escaped(words);
+    assert!(!page.contains(['<', '>', '"', '\'']) && !page.contains("##"), "{page:?}");
+    assert!(!page.lines().any(|line| line.trim_start().starts_with("::")), "{page:?}");
     let written = serde_json::to_string(words).unwrap_or_default();
     let safe = text::json(&written);
     assert_eq!(serde_json::from_str::<String>(&safe).ok().as_deref(), Some(words));

@@ -3,6 +3,7 @@
 
 pub mod built_in;
 pub mod choice;
+pub mod command;
 pub mod external;
 pub mod human;
 pub mod model;

@@ -93,12 +93,31 @@ pub fn write(folder: &Path, inside: impl AsRef<Path>, bytes: &[u8]) -> Result<Pa
 /// Writes a file named on a command line. The author of the project may have put a link or a pipe
 /// there, or in place of a parent folder. Such a path is refused, and its target stays untouched.
 pub fn write_named(project: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
+    put(project, path, bytes, Parents::Existing)
+}
+
+/// The same, and creates missing parent folders.
+pub fn write_named_with_folders(project: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
+    put(project, path, bytes, Parents::Created)
+}
+
+/// The parent folders of a file to write.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parents {
+    Existing,
+    Created,
+}
+
+fn put(project: &Path, path: &Path, bytes: &[u8], parents: Parents) -> Result<()> {
     let project = project.canonicalize()?;
     let path = &normal(path);
     // The first parent folder that is inside the project. How it is reached is up to the user.
     let above: Vec<&Path> = path.ancestors().skip(1).collect();
     let real = |part: &Path| part.canonicalize().ok().filter(|real| real.starts_with(&project));
     let Some((first, real)) = above.iter().rev().find_map(|part| Some((*part, real(part)?))) else {
+        if parents == Parents::Created {
+            fs::create_dir_all(parent(path))?;
+        }
         return fs::write(path, bytes);
     };
     let inside = real
@@ -111,7 +130,11 @@ pub fn write_named(project: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
             format!("{} is a link or a pipe in the project; nothing was written", part.display());
         Error::new(ErrorKind::InvalidInput, what)
     };
-    let opened = folder_below(&project, parent(&inside), enter).and_then(|folder| {
+    let step = match parents {
+        Parents::Existing => enter,
+        Parents::Created => enter_or_add,
+    };
+    let opened = folder_below(&project, parent(&inside), step).and_then(|folder| {
         Ok(File::from(openat(
             &folder,
             name(&inside)?,
@@ -202,6 +225,17 @@ fn folder_below(
 fn enter(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd> {
     let flags = platform::FOLDER | OFlags::NOFOLLOW;
     Ok(openat(above, name, flags, Mode::empty())?)
+}
+
+/// Like `enter`, but creates a missing folder.
+fn enter_or_add(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd> {
+    match enter(above, name) {
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::NOENT) => {
+            mkdirat(above, name, NEW_FOLDER)?;
+            enter(above, name)
+        }
+        result => result,
+    }
 }
 
 /// Like `enter`, but creates the folder if necessary and replaces anything else with this name.

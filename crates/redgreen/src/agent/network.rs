@@ -52,8 +52,8 @@ pub(super) enum NetworkPath {
     Open,
     /// Unlimited, because this sandbox cannot limit it.
     Unenforced,
-    /// No access.
-    Closed,
+    /// No access: a loopback of its own, or no sockets at all where there is none.
+    Closed(Network),
     Proxied {
         proxy: Proxy,
         outlet: Outlet,
@@ -131,8 +131,8 @@ impl NetworkRules {
     pub(super) fn for_commands(&self, sandbox: &Sandbox, desk: &Path) -> Result<NetworkPath> {
         match self.open(Vec::new(), sandbox, desk)? {
             // Commands are useful without a network.
-            NetworkPath::Unenforced => Ok(NetworkPath::Closed),
-            way @ (NetworkPath::Open | NetworkPath::Closed | NetworkPath::Proxied { .. }) => {
+            NetworkPath::Unenforced => Ok(NetworkPath::Closed(Network::None)),
+            way @ (NetworkPath::Open | NetworkPath::Closed(_) | NetworkPath::Proxied { .. }) => {
                 Ok(way)
             }
         }
@@ -147,8 +147,9 @@ impl NetworkRules {
         let Some(listen) = sandbox.outlet() else { return Ok(NetworkPath::Unenforced) };
         let entries = self.allowed.iter().cloned().chain(model).chain(registries);
         let allowed = AllowList::new(entries);
-        if allowed.entries().is_empty() {
-            return Ok(NetworkPath::Closed);
+        // Without a loopback of its own, only a proxy that refuses everything closes the network.
+        if allowed.entries().is_empty() && sandbox.binds() {
+            return Ok(NetworkPath::Closed(Network::Loopback));
         }
         let tunnels = allowed.loopback().cloned().collect();
         let rules = Rules { allowed, upstream: self.upstream.clone() };
@@ -163,7 +164,7 @@ impl NetworkPath {
     pub(super) fn through(&self, fence: Fence) -> Fence {
         match self {
             Self::Open | Self::Unenforced => Fence { network: Network::Full, ..fence },
-            Self::Closed => Fence { network: Network::Loopback, ..fence },
+            Self::Closed(network) => Fence { network: *network, ..fence },
             Self::Proxied { outlet, .. } => {
                 Fence { network: Network::Loopback, outlet: Some(outlet.clone()), ..fence }
             }
@@ -173,7 +174,7 @@ impl NetworkPath {
     /// The variables that point programs to the proxy.
     pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
         let port = match self {
-            Self::Open | Self::Unenforced | Self::Closed => return Vec::new(),
+            Self::Open | Self::Unenforced | Self::Closed(_) => return Vec::new(),
             Self::Proxied { outlet, .. } => match &outlet.proxy {
                 Address::Socket(_) => OUTLET_PORT,
                 Address::Port(port) => *port,
@@ -198,7 +199,7 @@ impl NetworkPath {
         match self {
             Self::Open => "network: open (agent.network)".to_owned(),
             Self::Unenforced => "network: open, because this sandbox cannot limit it".to_owned(),
-            Self::Closed => "network: none".to_owned(),
+            Self::Closed(_) => "network: none".to_owned(),
             Self::Proxied { .. } => {
                 format!("network: allowed hosts only; all connections are logged in {LOG}")
             }
@@ -208,7 +209,7 @@ impl NetworkPath {
     /// The refusals since the last call, each with the setting that would allow it.
     pub(super) fn remarks(&self) -> Vec<String> {
         let refusals = match self {
-            Self::Open | Self::Unenforced | Self::Closed => Vec::new(),
+            Self::Open | Self::Unenforced | Self::Closed(_) => Vec::new(),
             Self::Proxied { proxy, .. } => proxy.refusals(),
         };
         let words = |Refusal { target, why }: &Refusal| {

@@ -167,7 +167,7 @@ impl<'a> Engine<'a> {
                 let name = self.turn_name(*role);
                 let transcripts = self.folder.transcripts();
                 copy(&transcripts, &format!("{name}{ending}.md"), &format!("{name}.md"))?;
-                self.drop_salvage_of_chosen(chosen)?;
+                self.drop_salvage_of_chosen(chosen, tree)?;
             }
             Event::Judged { phase, .. } => {
                 let cycle = format!("cycle-{}", self.state.progress.cycle);
@@ -182,16 +182,22 @@ impl<'a> Engine<'a> {
         Ok(event.clone())
     }
 
-    /// The chosen work is in the run's worktree now.
-    fn drop_salvage_of_chosen(&self, chosen: Option<u32>) -> Result<()> {
+    /// The chosen work is in the run's worktree now. The name comes from the journal, which may name
+    /// the work of another run or other work of this one.
+    fn drop_salvage_of_chosen(&self, chosen: Option<u32>, tree: &Oid) -> Result<()> {
         let candidates = self.state.selection().map(|selection| &selection.candidates);
         let summary = candidates.and_then(|all| all.iter().find(|one| Some(one.number) == chosen));
         let Some(name) = summary.and_then(|summary| summary.salvage.as_ref()) else {
             return Ok(());
         };
         let git = &self.project.git;
-        let is_there = git.salvages()?.iter().any(|salvage| salvage.name == *name);
-        if is_there { git.salvage_drop(name) } else { Ok(()) }
+        let all = git.salvages()?;
+        let kept =
+            all.iter().find(|salvage| salvage.name == *name && salvage.is_of(&self.folder.id));
+        match kept {
+            Some(kept) if git.tree_of(&kept.commit)? == *tree => git.salvage_drop(name),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Removes the worktrees of attempts that were killed; their work is salvaged.

@@ -17,11 +17,12 @@ use redgreen_core::state::Situation;
 use redgreen_core::verdict::{Decision, Verdict};
 use redgreen_core::{test_list, text};
 
-use super::turn::{last_lines, write};
+use super::turn::{agent_environment, last_lines, write};
 use super::{Engine, elapsed_ms};
+use crate::agent::command::{CommandContext, Commands};
 use crate::failure::Failure;
 use crate::git::Worktree;
-use crate::process::{Limits, Program};
+use crate::process::Limits;
 use crate::runner::{self, Suite};
 use crate::trial::{self, Candidate, Memory, StoredResult, TrialContext, WithheldSet};
 
@@ -332,19 +333,31 @@ impl Engine<'_> {
             wall: Duration::from_millis(self.state.run.policy.lint_timeout_ms),
             output_bytes_max: LINT_OUTPUT_BYTES_MAX,
         };
-        let folder = self.worktree().path;
-        let places = Places::of(folder.to_str());
+        if lines.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (project, worktree) = (self.project, self.worktree());
+        let env = agent_environment(project, &self.folder.id, &worktree.path)?;
+        let (packages, build) = (self.packages(&worktree), project.cargo_target());
+        let context = CommandContext {
+            file: &project.file,
+            environment: &project.environment,
+            git: &project.git,
+            worktree: &worktree.path,
+            records: project.store.root(),
+            aside: &worktree.private,
+            packages: &packages,
+            env: &env,
+            build: &build,
+        };
+        let commands = Commands::new(context)?;
+        let places = Places::of(worktree.path.to_str());
         let mut unhappy = Vec::new();
         for line in lines {
-            let program = Program::shell(line)
-                .cwd(&folder)
-                .env("CI", "1")
-                .env("NO_COLOR", "1")
-                .env("CARGO_TARGET_DIR", self.project.cargo_target());
-            let output = program.output(limits, &self.project.stop)?;
+            let output = commands.run(line, limits, &project.stop)?;
             if !output.success() {
                 let said = last_lines(&(output.stdout_text() + &output.stderr_text()));
-                unhappy.push((line.clone(), places.out_of(&said)));
+                unhappy.push((line.clone(), places.out_of(&commands.redacted(&said))));
             }
         }
         Ok(unhappy)

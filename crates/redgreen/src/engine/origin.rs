@@ -30,6 +30,12 @@ impl Project {
         self.environment.trust || self.origin(id).is_some_and(|path| path.is_file())
     }
 
+    /// Whether this user started the run here, also if they trust everything. Without a home folder
+    /// it is not known.
+    pub fn started_run(&self, id: &RunId) -> bool {
+        self.origin(id).is_none_or(|path| path.is_file())
+    }
+
     /// Stops a command that would continue a run of somebody else. `again` is the command that was
     /// used.
     pub fn check_run(&self, id: &RunId, again: &str) -> Result<()> {

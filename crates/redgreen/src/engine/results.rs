@@ -15,6 +15,7 @@ use redgreen_core::test_list;
 use serde::de::DeserializeOwned;
 
 use super::Project;
+use crate::foreign;
 use crate::git::Status;
 use crate::journal::RunFolder;
 use crate::private;
@@ -55,19 +56,18 @@ fn exported_to(folder: &RunFolder) -> Option<PathBuf> {
 }
 
 /// Copies the artifacts to the user's folder. For a run with one cycle, the files are directly in
-/// that folder.
-pub fn export(folder: &RunFolder, state: &State) -> Result<()> {
-    let Some(place) = exported_to(folder) else { return Ok(()) };
+/// that folder. In the records of a run that came with the folder, somebody else named it.
+pub fn export(project: &Project, folder: &RunFolder, state: &State) -> Result<()> {
+    let place = exported_to(folder).filter(|_| project.started_run(&folder.id));
+    let Some(place) = place else { return Ok(()) };
     let artifacts = folder.artifacts();
     for (inside, path) in below(&artifacts, 2) {
         let flat =
             inside.strip_prefix("cycle-1").ok().filter(|_| state.run.brief.batch().is_some());
         let target = place.join(flat.unwrap_or(&inside));
-        let act = || format!("write {}", target.display());
-        let parent = target.parent().unwrap_or(&place);
-        fs::create_dir_all(parent).with_context(|| format!("create {}", parent.display()))?;
         let bytes = fs::read(&path).with_context(|| format!("read {}", path.display()))?;
-        fs::write(&target, bytes).with_context(act)?;
+        foreign::write_named_with_folders(&project.git.root, &target, &bytes)
+            .with_context(|| format!("write {}", target.display()))?;
     }
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result};
+use redgreen_core::text::in_quotes;
 
 use super::call::{Call, complaint};
 use super::special::refuse_special_files;
@@ -99,8 +100,8 @@ impl Git {
     }
 
     /// Where git looks for this repository's hooks when the user runs it; our own calls disable
-    /// hooks. A `core.hooksPath` in the repository's own configuration must be inside the
-    /// repository.
+    /// hooks. A `core.hooksPath` in the repository's own configuration, and a link in place of the
+    /// folder, must lead into the repository: it may have been copied from someone else.
     pub fn hooks_folder(&self) -> Result<PathBuf> {
         let named = |scope: &str| -> Result<Option<PathBuf>> {
             let asked = self
@@ -108,8 +109,18 @@ impl Git {
                 .ask("find the hooks")?;
             Ok(asked.success().then(|| self.root.join(asked.stdout_text().trim_end())))
         };
-        let Some(own) = named("--local")? else {
-            return Ok(named("--global")?.unwrap_or_else(|| self.common_dir.join("hooks")));
+        let usual = self.common_dir.join("hooks");
+        let (own, look) = match named("--local")? {
+            Some(own) => (own, "git config --local core.hooksPath".to_owned()),
+            None => match named("--global")? {
+                Some(global) => return Ok(global),
+                // It is created.
+                None if usual.symlink_metadata().is_err() => return Ok(usual),
+                None => {
+                    let look = format!("ls -ld {}", in_quotes(&usual.to_string_lossy()));
+                    (usual, look)
+                }
+            },
         };
         let really = own.canonicalize().unwrap_or_default();
         let inside = [&self.root, &self.common_dir]
@@ -117,10 +128,10 @@ impl Git {
             .filter_map(|folder| folder.canonicalize().ok());
         if !inside.into_iter().any(|folder| really.starts_with(folder)) {
             return Err(Failure::environment(
-                "core.hooksPath of this repository points outside of it",
+                "the folder of this repository's hooks is outside of it",
             )
             .evidence(own.display().to_string())
-            .next("git config --local core.hooksPath")
+            .next(look)
             .into());
         }
         Ok(own)

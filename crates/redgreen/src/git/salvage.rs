@@ -25,6 +25,12 @@ pub struct Salvage {
     pub subject: String,
 }
 
+impl Salvage {
+    pub fn is_of(&self, run_id: &RunId) -> bool {
+        self.name.split_once('/').is_some_and(|(run, _)| *run_id == run)
+    }
+}
+
 impl Git {
     /// Stores a tree as a commit on top of `parent` and returns its name. If a killed process
     /// already stored it, returns that name. Runs three processes.

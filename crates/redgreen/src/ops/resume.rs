@@ -102,8 +102,7 @@ fn reopen(
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
     let stopped = RunEnd { outcome, state: engine.state().clone(), folder };
     drop(engine);
-    // `redgreen report` can render it again.
-    report::keep_summary(project, &stopped).ok();
+    report::keep_summary(project, &stopped, observe);
     notify::waits(project, &stopped, observe);
     Ok(stopped)
 }
@@ -240,8 +239,7 @@ fn adopt(
     let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
     let stopped = RunEnd { outcome, state: engine.state().clone(), folder };
     drop(engine);
-    // `redgreen report` can render it again.
-    report::keep_summary(project, &stopped).ok();
+    report::keep_summary(project, &stopped, observe);
     notify::waits(project, &stopped, observe);
     Ok(stopped)
 }

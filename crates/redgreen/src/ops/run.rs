@@ -194,8 +194,7 @@ impl<'a> PreparedRun<'a> {
         let outcome = engine.run().map_err(|error| went_wrong(&folder, error))?;
         let stopped = RunEnd { outcome, state: engine.state().clone(), folder };
         drop(engine);
-        // `redgreen report` can render it again.
-        report::keep_summary(project, &stopped).ok();
+        report::keep_summary(project, &stopped, observe);
         notify::waits(project, &stopped, observe);
         Ok(stopped)
     }

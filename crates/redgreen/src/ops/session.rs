@@ -5,13 +5,12 @@
 pub mod store;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use redgreen_core::change::{self, Change, ChangedPath, Class};
 use redgreen_core::framework::{self, FRAMEWORKS};
-use redgreen_core::names::{Oid, RunId};
+use redgreen_core::names::{Oid, RunId, SalvageName};
 use redgreen_core::note::{Plain, PlainTest};
 use redgreen_core::phase::{JudgedPhase, Phase};
 use redgreen_core::session::ledger;
@@ -570,7 +569,10 @@ pub fn end(project: &Project) -> Result<SessionEnd> {
         salvage: None,
     };
     match found {
-        StoredSession::Nothing | StoredSession::RecordGone => {}
+        StoredSession::Nothing => {}
+        StoredSession::RecordGone => {
+            ended.salvage = salvage_kept(git, &store)?.map(|name| name.to_string());
+        }
         StoredSession::Session(session) => {
             // Files that cannot be read as a tree must not keep a session open.
             let tree = match store.tree(git, &session.accepted) {
@@ -595,6 +597,18 @@ pub fn end(project: &Project) -> Result<SessionEnd> {
     }
     store.remove(git)?;
     Ok(ended)
+}
+
+/// Only the ref knows what was accepted, so its commits are salvaged before it is deleted.
+fn salvage_kept(git: &Git, store: &Store) -> Result<Option<SalvageName>> {
+    let Some(tip) = git.resolve(&format!("{}^{{commit}}", store::REF))? else { return Ok(None) };
+    let accepted = git.tree_of(&tip)?;
+    let is_kept = git.refs_containing(&tip)?.iter().any(|name| name != store::REF);
+    if is_kept || [git.mark("HEAD")?.tree, store.tree(git, &accepted)?].contains(&accepted) {
+        return Ok(None);
+    }
+    let id = journal::new_id(now())?;
+    store.perform(|| git.salvage(&id, "session-accepted", &accepted, &tip)).map(Some)
 }
 
 /// Both texts of a dispute: the brief and the test.
@@ -630,13 +644,10 @@ fn file_of_test(git: &Git, tree: &Oid, test: &str) -> Result<Option<(String, Str
     Ok(None)
 }
 
-/// The test list of the checkout, if there is one.
+/// The test list of the checkout, if there is one. A link is not followed, because the answer goes
+/// to an agent.
 pub fn test_list(root: &Path) -> Result<Option<String>> {
-    match foreign::read_text(&root.join(test_list::FILE)) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => {
-            Err(Failure::environment(format!("read {}: {error}", test_list::FILE)).into())
-        }
-    }
+    let bytes = foreign::read(&root.join(test_list::FILE), foreign::TEXT_BYTES_MAX)
+        .with_context(|| format!("read {}", test_list::FILE))?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }

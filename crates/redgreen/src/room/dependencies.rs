@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 use super::manifest::hex;
 use super::mirror;
+use crate::foreign;
 
 /// A folder with more files is not a package folder.
 const FILES_MAX: usize = 2_000_000;
@@ -206,7 +207,7 @@ impl Dependencies {
         let path = new.at.as_path();
         let name = path.file_name().unwrap_or_default();
         let folder = path.parent().unwrap_or(path);
-        let text = || fs::read_to_string(path).unwrap_or_default();
+        let text = || foreign::read_text(path).unwrap_or_default();
         if is_one_of(SHIM_FOLDERS, folder.file_name().unwrap_or_default()) {
             programs.iter().any(|place| place != folder && place.join(name).exists())
         } else if name == PACKAGE {

@@ -2,7 +2,7 @@
 //! all shims.
 //!
 //! A rustup proxy reads `rust-toolchain.toml`, a pyenv shim `.python-version`, and a candidate can
-//! write both. So each shim is asked for its real program in the user's own checkout.
+//! write both. So each shim is asked for its real program in a sandbox.
 
 use std::ffi::{OsStr, OsString};
 use std::panic::resume_unwind;
@@ -14,6 +14,7 @@ use anyhow::{Context, Result};
 
 use super::answers::{self, Question};
 use crate::process::{Limits, Program, Stop};
+use crate::sandbox::{Fence, Sandbox};
 
 /// They answer immediately, unless the machine has fifty concurrent runs.
 const ASK: Limits = Limits { wall: Duration::from_secs(120), output_bytes_max: 64 << 10 };
@@ -32,7 +33,7 @@ const PYTHON: &[&str] =
 pub struct Search<'a> {
     /// The user's PATH.
     pub path: &'a OsStr,
-    /// The user's checkout, in which shims are asked.
+    /// The checkout or worktree in which shims are asked.
     pub folder: &'a Path,
     /// The user's home, which is never needed as a whole.
     pub home: Option<&'a Path>,
@@ -176,7 +177,14 @@ fn ask(question: Question, stop: &Stop) -> Result<Vec<PathBuf>> {
     }
     let asked = SystemTime::now();
     let program = Program::new(&question.file).args(&question.arguments).cwd(&question.folder);
-    let answer = program.output(ASK, stop)?;
+    // Files of the folder choose which program a shim starts, even one in the folder. rustup starts
+    // none, and may have to download a toolchain.
+    let answer = if question.file.ends_with(RUSTUP) {
+        program.output(ASK, stop)?
+    } else {
+        let fence = Fence::only_reading(&question.folder);
+        Sandbox::here()?.run(&program, &fence, ASK, stop)?.output
+    };
     if !answer.success() {
         return Ok(Vec::new());
     }

@@ -9,12 +9,15 @@ use anyhow::Result;
 
 use crate::config::Environment;
 use crate::process::{Limits, Program, Stop};
+use crate::sandbox::{Fence, Sandbox};
 
 /// A file that identifies the tool, and the command that prints the environment.
 const TOOLS: &[(&str, &[&str])] =
     &[("poetry.lock", &["poetry", "env", "info", "--path"]), ("Pipfile", &["pipenv", "--venv"])];
 /// Environments inside the project take precedence.
 const OWN: &[&str] = &[".venv", "venv"];
+/// Every virtual environment has it, so a path that a project suggests cannot be another folder.
+const MARK: &str = "pyvenv.cfg";
 /// Python imports from these folders first.
 pub const PATH: &str = "PYTHONPATH";
 const LIMITS: Limits = Limits { wall: Duration::from_secs(30), output_bytes_max: 64 << 10 };
@@ -37,14 +40,20 @@ pub fn environment(
         if !environment.has_program(tool) {
             continue;
         }
-        let output = Program::new(*tool).args(words).cwd(project).output(LIMITS, stop)?;
+        // Plugins and interpreters in the project become part of the tool, so it has no network and
+        // writes nothing.
+        let program = Program::new(*tool).args(words).cwd(project);
+        let fence = Fence::only_reading(project);
+        let output = Sandbox::here()?.run(&program, &fence, LIMITS, stop)?.output;
         let said = output.stdout_text();
         let place = said.lines().last().map(|line| PathBuf::from(line.trim()));
-        if let Some(place) =
-            place.filter(|place| output.success() && place.join("bin/python").exists())
-        {
+        if let Some(place) = place.filter(|place| output.success() && is_environment(place)) {
             return Ok(Some(place));
         }
     }
     Ok(None)
+}
+
+fn is_environment(place: &Path) -> bool {
+    place.is_absolute() && place.join("bin/python").exists() && place.join(MARK).is_file()
 }

@@ -67,7 +67,9 @@ fn landlock_network(fence: &Fence) -> Strength {
         (Network::Loopback, Some(_)) if rules::limits_ports() => Strength::Loose(
             "limited by port, not by address: other hosts are reachable on the proxy's port",
         ),
-        (Network::Loopback, _) => Strength::Not("a private loopback needs namespaces"),
+        (Network::Loopback, _) => {
+            Strength::Not("open, because a private loopback needs namespaces")
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! may have run, and the output must be plain text.
 
 mod files;
+mod messages;
 mod notes;
 mod ordinary;
 mod records;
@@ -26,6 +27,8 @@ use crate::story::{Story, is_all};
 const RUN: &str = "20261115-224849-k3x9";
 /// Its branch, which the template contains.
 const BRANCH: &str = "redgreen/feature-k3x9";
+/// The user's own file outside of the repository.
+const DIARY: &str = "dear diary";
 /// How long a verb may take, on a busy machine.
 const SECONDS_MAX: &str = "120";
 
@@ -66,7 +69,10 @@ const READING: &[&str] = &[
     "hook opencode",
     "hook git pre-commit",
     "hook git pre-push",
+    "hook claude < @edit.json",
+    "hook codex < @shell.json",
     "mcp",
+    "mcp < @mcp.jsonl",
 ];
 /// Verbs that change something, with and without a named run.
 const WRITING: &[&str] = &[
@@ -197,6 +203,7 @@ fn there_are_as_many_hostile_repositories_as_were_promised() {
     const PROMISED: usize = 40;
     let all = [
         files::REPOSITORIES,
+        messages::REPOSITORIES,
         notes::REPOSITORIES,
         records::REPOSITORIES,
         refs::REPOSITORIES,
@@ -261,10 +268,13 @@ impl Clone {
         for name in ["home", "markers", "beside"] {
             fs::create_dir_all(place.join(name)).unwrap();
         }
-        fs::write(place.join("beside/diary.txt"), "dear diary\n").unwrap();
+        fs::write(place.join("beside/diary.txt"), format!("{DIARY}\n")).unwrap();
         fs::write(place.join("home/.bashrc"), "export A=1\n").unwrap();
         fs::write(place.join("quick.toml"), QUICK).unwrap();
         fs::write(place.join("stray.toml"), STRAY).unwrap();
+        for (name, text) in messages(&place.join("repo")) {
+            fs::write(place.join(name), text).unwrap();
+        }
         Self { root: place.join("repo"), folder, before: BTreeMap::new(), user: None }
     }
 
@@ -457,7 +467,11 @@ impl Clone {
                 .filter_map(|word| word.split_once('='))
                 .map(|(name, value)| (name, place(value))),
         );
-        command.args(words.iter().map(|word| place(word)));
+        let (words, input) = match words {
+            [words @ .., "<", name] => (words, fs::File::open(place(name)).unwrap().into()),
+            words => (words, Stdio::null()),
+        };
+        command.args(words.iter().map(|word| place(word))).stdin(input);
         command.output().unwrap()
     }
 
@@ -478,6 +492,7 @@ impl Clone {
         for text in [&out, &err] {
             let shown = text.lines().find(|line| line.contains(odd));
             assert!(shown.is_none(), "redgreen {line} wrote a control character: {shown:?}");
+            assert!(!text.contains(DIARY), "redgreen {line} shows a file of the user: {text}");
         }
         let ran = fs::read_dir(self.place("markers")).unwrap().count();
         assert_eq!(ran, 0, "redgreen {line} ran a planted command:\n{out}\n{err}");
@@ -486,7 +501,12 @@ impl Clone {
             .before
             .keys()
             .chain(after.keys())
-            .filter(|path| self.before.get(*path) != after.get(*path) && !is_own(path))
+            .filter(|path| {
+                let (before, after) = (self.before.get(*path), after.get(*path));
+                // Objects are added, and never removed or changed.
+                let is_kept = path.starts_with("repo/.git/objects") && before.is_some();
+                before != after && (is_kept || !is_own(path))
+            })
             .collect();
         assert!(changed.is_empty(), "redgreen {line} changed {changed:?}:\n{out}\n{err}");
     }
@@ -519,6 +539,34 @@ impl Clone {
     }
 }
 
+/// What coding agents send: an edit, a command, and requests for everything that reads.
+fn messages(root: &Path) -> [(&'static str, String); 3] {
+    let before = |tool: &str, input: Value| {
+        json!({ "hook_event_name": "PreToolUse", "cwd": root, "tool_name": tool, "tool_input": input }).to_string()
+    };
+    let edit = before("Write", json!({ "file_path": "test_calc.py", "content": "x = 1\n" }));
+    let shell = before("Bash", json!({ "command": "python -m unittest" }));
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let call = |tool: &str| ("tools/call", json!({ "name": tool, "arguments": {} }));
+    let read =
+        |name: &str| ("resources/read", json!({ "uri": format!("redgreen://session/{name}") }));
+    let requests = [
+        ("initialize", hello),
+        call("status"),
+        call("explain"),
+        call("plan"),
+        read("brief"),
+        read("test-list"),
+        read("report"),
+        ("prompts/get", json!({ "name": "red" })),
+    ];
+    let line = |(id, (method, params)): (usize, (&str, Value))| {
+        format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+    };
+    let lines: String = requests.into_iter().enumerate().map(line).collect();
+    [("edit.json", edit), ("shell.json", shell), ("mcp.jsonl", lines)]
+}
+
 /// redgreen's own folders and refs, the objects they need, and its folders in the home.
 fn is_own(path: &Path) -> bool {
     const OWN: &[&str] = &[
@@ -534,11 +582,18 @@ fn is_own(path: &Path) -> bool {
         "repo/.git/refs/heads/salvage",
         "repo/.git/logs/refs/heads/salvage",
         "repo/.git/refs/worktree/redgreen",
-        "repo/.git/refs/notes",
-        "repo/.git/logs/refs/notes",
+        "repo/.git/refs/notes/tdd-handoffs",
+        "repo/.git/logs/refs/notes/tdd-handoffs",
+        "repo/.git/refs/notes/redgreen-tmp",
+        "repo/.git/logs/refs/notes/redgreen-tmp",
     ];
-    const PARENTS: &[&str] =
-        &["repo/.git/logs/refs", "repo/.git/logs/refs/heads", "repo/.git/refs/worktree"];
+    const PARENTS: &[&str] = &[
+        "repo/.git/logs/refs",
+        "repo/.git/logs/refs/heads",
+        "repo/.git/logs/refs/notes",
+        "repo/.git/refs/notes",
+        "repo/.git/refs/worktree",
+    ];
     // `redgreen test` runs the tests in the checkout, where they leave their usual caches.
     let litter = |part: &str| part == ".pytest_cache" || part == "__pycache__";
     if path.iter().any(|part| litter(&part.to_string_lossy())) {

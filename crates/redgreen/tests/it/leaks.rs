@@ -7,6 +7,9 @@
 //! same script must find every row: this shows that no row is safe only because of a mistake in the
 //! script.
 
+mod planted;
+mod sending;
+
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -20,213 +23,16 @@ use crate::sandbox::alone;
 use crate::server::{SeenRequest, Server, Turn, Wire};
 use crate::skip::skipped;
 use crate::story::{ProgramOutput, Story, adder, role, served};
-
-/// Where a secret is planted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum TestStage {
-    /// A file that git tracks.
-    Tracked(&'static str),
-    /// A file of the checkout that git does not track.
-    Checkout(&'static str),
-    /// A deleted file that is still in git's history.
-    History(&'static str),
-    /// A file that exists only on another branch of the user's.
-    Branch(&'static str),
-    /// A change that the user put on the stash.
-    Stash(&'static str),
-    /// A file in git's folder.
-    GitFolder(&'static str),
-    /// A setting of the repository, with the secret as its value.
-    GitConfig(&'static str, &'static str),
-    Home(&'static str),
-    /// A file next to the project: another checkout, a document in `/tmp`.
-    Beside(&'static str),
-    /// An absolute path, which is skipped if it is not writable.
-    Machine(&'static str),
-    Variable(&'static str),
-}
-
-use TestStage::{
-    Beside, Branch, Checkout, GitConfig, GitFolder, History, Home, Machine, Stash, Tracked,
-    Variable,
+use planted::TestStage::{Checkout, Home, Machine, Socket, Tracked};
+use planted::{
+    CANARY, GIT_CANARY, OPEN_TO_LANDLOCK, OPEN_TO_TESTS, PLANTED, PYTHON, TestStage, plant, probe,
+    secret,
 };
 
-const PLANTED: &[TestStage] = &[
-    Tracked("secrets.yaml"),
-    Tracked("deploy/.env.production"),
-    Tracked("certs/server.key"),
-    Tracked("deploy/.ssh/config"),
-    Checkout(".env"),
-    Checkout("notes.txt"),
-    History(".env.old"),
-    Branch("plans.txt"),
-    Stash("pytest.ini"),
-    GitFolder("redgreen/runs/20200101-000000/journal.jsonl"),
-    GitFolder("hooks/post-commit.local"),
-    GitConfig("remote.origin.url", "https://ada:{}@git.example.com/a.git"),
-    GitConfig("http.https://git.example.com/.extraheader", "Authorization: Basic {}"),
-    GitConfig("credential.https://git.example.com.username", "{}"),
-    GitConfig("alias.deploy", "!deploy --password {}"),
-    Home(".ssh/id_ed25519"),
-    Home(".ssh/config"),
-    Home(".aws/credentials"),
-    Home(".netrc"),
-    Home(".config/gh/hosts.yml"),
-    Home(".config/gcloud/application_default_credentials.json"),
-    Home(".config/redgreen/config.toml.bak"),
-    Home(".docker/config.json"),
-    Home(".kube/config"),
-    Home(".gnupg/private-keys-v1.d/key"),
-    Home(".git-credentials"),
-    Home(".gitconfig"),
-    Home(".npmrc"),
-    Home(".pypirc"),
-    Home(".pgpass"),
-    Home(".vault-token"),
-    Home(".cargo/credentials.toml"),
-    Home(".cargo/config.toml"),
-    Home(".bash_history"),
-    Home(".zsh_history"),
-    Home(".python_history"),
-    Home(".claude.json"),
-    Home(".claude/.credentials.json"),
-    Home(".codex/auth.json"),
-    Home(".local/share/keyrings/login.keyring"),
-    Home(".local/share/uv/credentials/credentials.toml"),
-    Home(".m2/settings.xml"),
-    Home(".gradle/gradle.properties"),
-    Home(".gem/credentials"),
-    Home(".mozilla/firefox/x/logins.json"),
-    Home("Documents/diary.md"),
-    Home("other/.env"),
-    Home(".spy/login.json"),
-    Home(".spy/settings.toml"),
-    Home(".spy/history"),
-    Beside("sibling/.env"),
-    Beside("sibling/.git/config"),
-    Beside("sibling/src/main.py"),
-    Beside("scratch.txt"),
-    Machine("/var/tmp/redgreen-leak-test"),
-    Machine("/dev/shm/redgreen-leak-test"),
-    Variable("DATABASE_URL"),
-    Variable("AWS_SECRET_ACCESS_KEY"),
-    Variable("GITHUB_TOKEN"),
-    Variable("PLAIN_SETTING"),
-    Variable("SSH_AUTH_SOCK"),
-];
-
-/// Without mounts, all users share this folder, and programs need it for locks.
-const OPEN_TO_LANDLOCK: &[TestStage] = &[Machine("/dev/shm/redgreen-leak-test")];
-/// Tests run on the whole tree, with every file that git tracks.
-const OPEN_TO_TESTS: fn(&TestStage) -> bool = |at| matches!(at, Tracked(_));
-
-/// Every reader must find this text: a reader that finds nothing did not look.
-const CANARY: &str = "planted-for-all-to-see";
-/// The same for readers that use git.
-const GIT_CANARY: &str = "planted-in-the-log";
 /// The run whose records are planted, too.
 const PLANTED_RUN: &str = "20200101-000000";
 const FENCES: [Mechanism; 3] = [Mechanism::Bubblewrap, Mechanism::Namespaces, Mechanism::Landlock];
 const NOBODY: &str = "65534";
-
-/// The secret of a row. It does not look like a credential, so only its location can protect it.
-fn secret(at: &TestStage) -> String {
-    let number = PLANTED.iter().position(|one| one == at).unwrap();
-    format!("planted{number:02}end")
-}
-
-/// A project with everything planted in and around it.
-fn plant() -> Story {
-    let story = Story::pytest();
-    let home = story.place("home");
-    let cargo = home.join(".cargo").display().to_string();
-    let mut story = story.env("CARGO_HOME", &cargo);
-    story.file("README.md", &format!("{CANARY}\n"));
-    story.file(".gitignore", "__pycache__/\n.env\n.env.old\nnotes.txt\n");
-    let put = |path: &Path, secret: &str| {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, format!("token = \"{secret}\"\n")).unwrap();
-    };
-    // Plant the history first: every later file that is not committed belongs to the checkout.
-    for at in PLANTED {
-        if let History(path) = at {
-            put(&story.root.join(path), &secret(at));
-            story.git(&format!("add --force {path}"));
-            story.commit("a mistake");
-            story.git(&format!("rm --quiet {path}"));
-            story.commit("mend it");
-        }
-    }
-    for at in PLANTED {
-        if let Tracked(path) = at {
-            put(&story.root.join(path), &secret(at));
-            story.git(&format!("add --force {path}"));
-        }
-    }
-    story.commit(GIT_CANARY);
-    for at in PLANTED {
-        match at {
-            Branch(path) => {
-                story.git("checkout --quiet -b plans");
-                put(&story.root.join(path), &secret(at));
-                story.commit("plans");
-                story.git("checkout --quiet main");
-            }
-            Stash(path) => {
-                let old = fs::read_to_string(story.root.join(path)).unwrap();
-                story.file(path, &format!("{old}# {}\n", secret(at)));
-                story.git("stash --quiet");
-            }
-            _ => {}
-        }
-    }
-    for at in PLANTED {
-        let value = secret(at);
-        match at {
-            Checkout(path) => put(&story.root.join(path), &value),
-            GitFolder(path) => put(&story.root.join(".git").join(path), &value),
-            GitConfig(key, text) => {
-                let set = story
-                    .command("git")
-                    .args(["config", key, &text.replace("{}", &value)])
-                    .output()
-                    .unwrap();
-                assert!(set.status.success(), "{key}");
-            }
-            Home(path) => put(&home.join(path), &value),
-            Beside(path) => put(&story.place(path), &value),
-            Machine(path) => drop(fs::write(path, format!("{value}\n"))),
-            Variable(name) => story = story.env(name, &value),
-            Tracked(_) | History(_) | Branch(_) | Stash(_) => {}
-        }
-    }
-    story
-}
-
-/// Looks for every secret, and prints the name of each one it found.
-fn probe(story: &Story) -> String {
-    let quoted = |path: PathBuf| format!("'{}'", path.display());
-    let files = PLANTED.iter().filter_map(|at| match at {
-        Tracked(path) | Checkout(path) => {
-            Some(format!("{} '{path}'", quoted(story.root.join(path))))
-        }
-        GitFolder(path) => Some(quoted(story.root.join(".git").join(path))),
-        Home(path) => Some(quoted(story.place("home").join(path))),
-        Beside(path) => Some(quoted(story.place(path))),
-        Machine(path) => Some(quoted(path.into())),
-        History(_) | Branch(_) | Stash(_) | GitConfig(..) | Variable(_) => None,
-    });
-    let files = files.collect::<Vec<_>>().join(" ");
-    let (root, config) = (quoted(story.place("")), quoted(story.root.join(".git/config")));
-    format!(
-        "{{ cat {files} README.md {config}; env; cat /proc/*/environ /proc/[0-9]*/cmdline; \
-         git config --list; git --no-pager log --all -p; git stash show -p; \
-         git show HEAD:secrets.yaml main:secrets.yaml; git cat-file --batch-all-objects --batch --unordered; \
-         find {root} ~ -type f -exec cat {{}} +; \
-         cat \"$(git rev-parse --git-common-dir)/config\" ; }} 2>/dev/null \
-         | grep -ao -e 'planted[0-9]*end' -e '{CANARY}' -e '{GIT_CANARY}' | sort -u"
-    )
-}
 
 /// Fails if the text contains a secret that its reader should not see.
 #[track_caller]
@@ -318,6 +124,13 @@ fn is_open_to(means: Mechanism) -> impl Fn(&TestStage) -> bool {
     move |at| means == Mechanism::Landlock && OPEN_TO_LANDLOCK.contains(at)
 }
 
+/// The same for tests, which are also a tool of the built-in agent. They may use sockets, and
+/// Landlock does not tell those of other programs apart.
+fn is_open_to_tests(means: Mechanism) -> impl Fn(&TestStage) -> bool {
+    let is_open = is_open_to(means);
+    move |at| is_open(at) || means == Mechanism::Landlock && matches!(at, Socket(_))
+}
+
 #[test]
 fn without_a_fence_every_secret_is_found() {
     let story = plant();
@@ -325,7 +138,11 @@ fn without_a_fence_every_secret_is_found() {
     let found = String::from_utf8_lossy(&found.stdout).into_owned();
     assert!(found.contains(CANARY), "{found}");
     for at in PLANTED {
-        let is_there = !matches!(at, Machine(path) if !Path::new(path).exists());
+        let is_there = match at {
+            Machine(path) => Path::new(path).exists(),
+            Socket(_) => Path::new(PYTHON).exists(),
+            _ => true,
+        };
         assert!(
             !is_there || found.contains(&secret(at)),
             "{at:?} is not found by the probe:\n{found}"
@@ -411,7 +228,7 @@ fn the_built_in_agent_sends_no_secret_behind_any_fence() {
             &format!("built-in behind {}", means.as_str()),
             &before,
             |_| {},
-            &is_open_to(means),
+            &is_open_to_tests(means),
         );
     }
 }
@@ -614,7 +431,7 @@ fn tests_in_the_clean_room_tell_no_secret_behind_any_fence() {
             &format!("tests behind {}", means.as_str()),
             &before,
             |_| {},
-            &is_open_to(means),
+            &is_open_to_tests(means),
         );
     }
 }
@@ -641,6 +458,7 @@ fn an_ordinary_user_leaks_no_more_than_root() {
     };
     // The machine decides whether ordinary users may mount.
     let own = |at: &TestStage| OPEN_TO_LANDLOCK.contains(at);
+    let of_tests = |at: &TestStage| own(at) || matches!(at, Socket(_));
     let story = Story::pytest();
     if run(&story, &words, &["--version"]).code != Some(0) {
         return skipped("leaks as an ordinary user: nobody else can start redgreen here");
@@ -650,8 +468,8 @@ fn an_ordinary_user_leaks_no_more_than_root() {
         python.args(words.iter().skip(1)).args(["python", "-c", "import pytest"]).status().unwrap();
     if python.success() {
         external_sends_nothing("external, not root", &words, give, &own);
-        built_in_sends_nothing("built-in, not root", &words, give, &own);
-        tests_tell_nothing("tests, not root", &words, give, &own);
+        built_in_sends_nothing("built-in, not root", &words, give, &of_tests);
+        tests_tell_nothing("tests, not root", &words, give, &of_tests);
     } else {
         skipped(
             "leaks of the built-in agent and of tests as an ordinary user: pytest is root's alone here",

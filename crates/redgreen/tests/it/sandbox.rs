@@ -151,6 +151,10 @@ fn held_what_is_outside_cannot_be_changed() {
             assert!(!place.works(sandbox, line), "{by:?}: {line}");
         }
         assert_eq!(fs::read_to_string(place.root.join("out/file")).unwrap(), "text");
+        // What Landlock cannot hold.
+        let is_landlock = by == Mechanism::Landlock;
+        assert_eq!(place.works(sandbox, "chmod 600 ../out/file"), is_landlock, "{by:?}");
+        assert_eq!(place.works(sandbox, "touch -d 2001-01-01 ../out/file"), is_landlock, "{by:?}");
     });
 }
 
@@ -163,6 +167,9 @@ fn held_what_is_hidden_cannot_be_read_and_what_is_shown_in_it_can() {
         assert!(!place.works(sandbox, "echo x > ../secret/new"), "{by:?}");
         assert!(place.works(sandbox, "cat ../secret/shown/file"), "{by:?}");
         assert!(!place.works(sandbox, "echo x > ../secret/shown/file"), "{by:?}");
+        assert!(!place.works(sandbox, "ls ../secret | grep -qx file"), "{by:?}");
+        let is_landlock = by == Mechanism::Landlock;
+        assert_eq!(place.works(sandbox, "[ -e ../secret/file ]"), is_landlock, "{by:?}");
     });
 }
 
@@ -342,13 +349,32 @@ fn held_exits_signals_input_and_surroundings_come_through() {
 
 #[test]
 fn held_nothing_is_won_back_inside() {
+    each(FENCES, |sandbox| {
+        let place = Place::new();
+        let by = sandbox.by();
+        let secret = place.root.join("secret/file").display().to_string();
+        // Neither rights, nor those of a program with the bit that gives them.
+        for right in ["CapEff:.*0000000000000000$", "NoNewPrivs:.*1$"] {
+            assert!(
+                place.works(sandbox, &format!("grep -q '^{right}' /proc/self/status")),
+                "{by:?}: {right}"
+            );
+        }
+        let environment = format!("/proc/{}/environ", std::process::id());
+        for line in [
+            format!("cat {environment} || cat /proc/1/environ"),
+            format!(
+                "unshare -Urm cat {secret} || unshare -Urm sh -c 'mount --bind /etc {}; cat {secret}'",
+                place.root.display()
+            ),
+            "exec 3>>/proc/sys/kernel/hostname".to_owned(),
+        ] {
+            assert!(!place.works(sandbox, &line), "{by:?}: {line}");
+        }
+    });
     each(MOUNTS, |sandbox| {
         let place = Place::new();
         let by = sandbox.by();
-        assert!(
-            !place.works(sandbox, "grep -v '0000000000000000' /proc/self/status | grep -q CapEff"),
-            "{by:?}"
-        );
         let secret = place.root.join("secret");
         let undo = format!("umount {0}; unshare -Urm umount {0}; cat {0}/file", secret.display());
         assert!(!place.works(sandbox, &undo), "{by:?}");

@@ -16,6 +16,9 @@ use crate::config::{self, Environment};
 use crate::failure::Failure;
 use crate::process::{Answer, Attention, Interrupted, Limits, ProcessEvent, Program, Stop};
 
+/// Where programs are asked for their version. In a project, they would load its plugins and start
+/// the servers in its settings, outside of any sandbox.
+const NOWHERE: &str = "/";
 /// The time limit for the version. A first start may unpack the program.
 const HANDSHAKE: Limits = Limits { wall: Duration::from_secs(30), output_bytes_max: 64 << 10 };
 /// The order of preference if no agent is named.
@@ -92,7 +95,10 @@ pub fn look(name: &str, row: &Row, environment: &Environment, stop: &Stop) -> Re
         next: None,
     };
     if let Some(program) = presence.program.clone() {
-        match handshake(program, row, stop) {
+        // An agent of the project's settings, which the user trusts, may be a file of the project.
+        let is_known = config::agents::table()?.contains_key(name);
+        let place = Path::new(if is_known { NOWHERE } else { "." });
+        match handshake(program, row, place, stop) {
             Ok(version) => presence.version = version,
             Err(error) if error.is::<Interrupted>() => return Err(error),
             Err(error) => presence.trouble = Some(format!("{error:#}")),
@@ -164,10 +170,10 @@ fn shown(home: Option<&Path>, path: &Path) -> String {
 }
 
 /// The version as reported by the program.
-fn handshake(program: PathBuf, row: &Row, stop: &Stop) -> Result<Option<String>> {
+fn handshake(program: PathBuf, row: &Row, place: &Path, stop: &Stop) -> Result<Option<String>> {
     match (row.speaks, &row.command) {
         (Protocol::Acp, config::agents::Command::Words(words)) => {
-            initialize(Program::new(program).args(words.iter().skip(1)), stop)
+            initialize(Program::new(program).args(words.iter().skip(1)).cwd(place), stop)
         }
         (Protocol::Acp | Protocol::Prints(_), _) => version(program, stop),
     }
@@ -175,7 +181,8 @@ fn handshake(program: PathBuf, row: &Row, stop: &Stop) -> Result<Option<String>>
 
 /// The output of `--version`.
 pub(super) fn version(program: PathBuf, stop: &Stop) -> Result<Option<String>> {
-    let output = Program::new(program).arg("--version").output(HANDSHAKE, stop)?;
+    let program = Program::new(program).arg("--version").cwd(NOWHERE);
+    let output = program.output(HANDSHAKE, stop)?;
     let said = output.stdout_text();
     anyhow::ensure!(output.success(), "--version ended with {}", output.exit);
     Ok(said.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned))
@@ -194,7 +201,7 @@ pub(super) fn greeting(client: &Client) -> Option<String> {
 }
 
 fn initialize(program: Program, stop: &Stop) -> Result<Option<String>> {
-    let (folder, prompt, strategy, mode) = ("/".to_owned(), None, Strategy::New, None);
+    let (folder, prompt, strategy, mode) = (NOWHERE.to_owned(), None, Strategy::New, None);
     let mut client =
         Client::new(Plan { folder, prompt, strategy, mode, offers: ClientServices::Nothing });
     let program = program.stdin(client.begin());

@@ -34,6 +34,9 @@ const WRITING_FILES: &[&str] = &[
     "verify HEAD~1..HEAD --sarif report.html",
     "verify HEAD~1..HEAD --junit pipe.html",
     "verify HEAD~1..HEAD --html out/diary.txt",
+    "run --script @quick.toml --artifacts out x",
+    "run --script @quick.toml --artifacts kept x",
+    "run --script @quick.toml --artifacts git/hooks x",
 ];
 
 hostile! {
@@ -41,6 +44,7 @@ hostile! {
         clone.link("report.html", clone.place("beside/diary.txt"));
         clone.link("out", clone.place("beside"));
         clone.link("git", ".git");
+        clone.link("kept/tdd-summary.md", clone.place("beside/diary.txt"));
         clone.commit_all();
         clone.pipe("pipe.html");
         clone.journal(&[clone.started(|_| {}), clone.left(2)]);

@@ -418,6 +418,26 @@ fn agents_says_who_is_here_and_what_the_others_need() {
     assert!(!said.stdout.contains("hush") && !answer.to_string().contains("hush"));
 }
 
+/// In the project's folder, an agent would load its plugins and start the servers in its settings.
+#[test]
+fn agents_are_asked_for_their_version_outside_of_the_project() {
+    let story = Story::new();
+    let (bin, ran) = (story.place("bin"), story.place("ran"));
+    fs::create_dir_all(&bin).unwrap();
+    for name in ["claude", "codex", "gemini", "opencode", "qwen", "copilot", "claude-agent-acp"] {
+        let text = "#!/bin/sh\n[ ! -e .plugin ] || . ./.plugin\necho '1.2.3'\n";
+        fs::write(bin.join(name), text).unwrap();
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    story.file(".plugin", &format!("touch '{}'\n", ran.display())).commit("a plugin");
+    let path = story.command("sh").args(["-c", "printf %s \"$PATH\""]).output().unwrap().stdout;
+    let path = format!("{}:{}", bin.display(), String::from_utf8(path).unwrap());
+    let story = story.env("PATH", &path);
+    story.redgreen("agents").exits(0).says("1.2.3");
+    story.redgreen("doctor").says("1.2.3");
+    assert!(!ran.exists());
+}
+
 #[test]
 fn an_agent_that_is_not_there_is_named_with_the_way_to_get_it() {
     let story = Story::new();

@@ -30,8 +30,10 @@ fn kept_elsewhere() -> Story {
     fs::write(packages.join("kit.pth"), format!("{}\n", story.root.join("src").display())).unwrap();
     let poetry = story.place("bin/poetry");
     fs::create_dir_all(story.place("bin")).unwrap();
-    let answers =
-        format!("#!/bin/sh\n[ \"$*\" = 'env info --path' ] && echo '{}'\n", kept.display());
+    let answers = format!(
+        "#!/bin/sh\n[ ! -e plugin.sh ] || . ./plugin.sh\n[ \"$*\" = 'env info --path' ] && echo '{}'\n",
+        kept.display()
+    );
     fs::write(&poetry, answers).unwrap();
     fs::set_permissions(&poetry, fs::Permissions::from_mode(0o755)).unwrap();
     story.file("poetry.lock", "").file("src/kit/__init__.py", "");
@@ -56,6 +58,21 @@ fn an_environment_that_is_kept_elsewhere_is_found() {
     story.redgreen("judge red --base HEAD~1 --head HEAD --brief \"add adds\"").exits(0);
     story.file("src/kit/__init__.py", CODE).commit("green");
     story.redgreen("judge green --base HEAD~1 --head HEAD --brief \"add adds\"").exits(0);
+}
+
+/// Poetry loads plugins of the project and starts interpreters in it.
+#[test]
+fn a_tool_that_runs_code_of_the_project_changes_nothing_and_finds_only_environments() {
+    let story = kept_elsewhere();
+    let (ran, other) = (story.place("home/ran"), story.place("home/other"));
+    story.file("plugin.sh", &format!("touch '{}'\n", ran.display())).commit("a plugin");
+    story.redgreen("test").exits(0).says("1 passed");
+    assert!(!ran.exists());
+    // A folder with a program of this name is not an environment.
+    fs::create_dir_all(other.join("bin")).unwrap();
+    symlink("/bin/sh", other.join("bin/python")).unwrap();
+    story.file("plugin.sh", &format!("echo '{}'\nexit\n", other.display())).commit("another");
+    story.redgreen("test").says("only_here");
 }
 
 #[test]

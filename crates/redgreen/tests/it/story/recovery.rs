@@ -318,6 +318,25 @@ fn only_new_linter_findings_count() {
     assert_eq!(story.git(&format!("show {}:calc.py", story.branch())), GOOD_CODE.trim_end());
 }
 
+/// Linters and the criteria of a task run code of the agent: plugins, build scripts, tests.
+#[test]
+fn linters_see_and_change_no_more_than_the_agent() {
+    let story = story(&[PLAN, RED, GREEN, DONE]);
+    let (secret, ran) = (story.place("home/.ssh/id"), story.place("home/ran"));
+    fs::create_dir_all(secret.parent().unwrap()).unwrap();
+    fs::write(&secret, "hush").unwrap();
+    let line =
+        format!("touch {}; ! grep 'h[u]sh' {} /proc/*/environ", ran.display(), secret.display());
+    story.file(
+        "redgreen.toml",
+        &format!("backoff = 0.0\n[lint]\ncommands = [{line:?}, \"env | grep 'h[u]sh'; false\"]\n"),
+    );
+    story.commit("linters");
+    let said = story.env("MY_SECRET", "hush").redgreen(RUN).exits(3);
+    assert!(!said.stderr.contains("hush") && !said.stderr.contains("`touch"), "{}", said.stderr);
+    assert!(!ran.exists());
+}
+
 #[test]
 fn a_spent_budget_stops_the_run_and_a_larger_one_continues() {
     let costly = RED.replace("do =", "tokens = 900\ndollars = 1.5\ndo =");

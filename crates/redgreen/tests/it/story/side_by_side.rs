@@ -217,6 +217,30 @@ fn equal_evidence_is_for_the_human() {
     story.redgreen("resume --choose 1").exits(2).says("no attempts to choose from");
 }
 
+/// The journal names the salvage of the chosen attempt, which is dropped when its work is taken
+/// over. A journal that names the user's other work makes nobody drop it.
+#[test]
+fn a_journal_cannot_name_other_work_to_drop() {
+    for of_another_run in [true, false] {
+        let story = story(&plain_red(), &codes(&[RIGHT, ALSO_RIGHT]));
+        run(&story, "--attempts 2").exits(3);
+        let refs = "for-each-ref --format=%(refname:lstrip=3) refs/redgreen/salvage";
+        let kept = story.git(refs);
+        let own = kept.lines().find(|name| name.ends_with("attempt-2")).unwrap();
+        let (run, _) = own.split_once('/').unwrap();
+        let of = if of_another_run { "20250101-000000-mine" } else { run };
+        let mine = format!("{of}/9-mine");
+        story.git(&format!("update-ref refs/redgreen/salvage/{mine} main"));
+        let path = story.root.join(".git/redgreen/runs").join(run).join("journal.jsonl");
+        let journal = fs::read_to_string(&path).unwrap();
+        let changed = journal.replace(&format!("\"{own}\""), &format!("\"{mine}\""));
+        assert_ne!(changed, journal);
+        fs::write(&path, changed).unwrap();
+        story.redgreen("resume --choose 2").exits(3).says("waiting for a human");
+        assert!(story.git(refs).lines().any(|name| name == mine), "{mine}");
+    }
+}
+
 #[test]
 fn at_a_terminal_the_human_is_asked_which_of_the_equal_attempts_to_take() {
     let story = story(&plain_red(), &codes(&[RIGHT, ALSO_RIGHT]));

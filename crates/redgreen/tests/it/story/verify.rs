@@ -614,8 +614,18 @@ fn a_push_of_what_is_refuted_is_stopped() {
     // nothing.
     story.git(&format!("config core.hooksPath {}", story.place("home").display()));
     story.redgreen("init --hook pre-push").exits(4).says("core.hooksPath");
-    assert!(!story.place("home/pre-push").exists());
     story.git("config --unset core.hooksPath");
+    // The same if a copied repository has a link in place of the folder.
+    let hooks = story.root.join(".git/hooks");
+    fs::rename(&hooks, story.place("hooks")).ok();
+    std::os::unix::fs::symlink(story.place("home"), &hooks).unwrap();
+    for line in ["init --hook pre-push", "init --with git --yes"] {
+        story.redgreen(line).exits(4).says("outside of it");
+    }
+    fs::remove_file(&hooks).unwrap();
+    for name in ["pre-push", "pre-commit"] {
+        assert!(!story.place("home").join(name).exists());
+    }
     story.redgreen("init --hook pre-push").exits(0).says("hooks/pre-push");
     story.redgreen("init --hook pre-push").exits(2).says("already exists and was not changed");
     let program = env!("CARGO_BIN_EXE_redgreen");

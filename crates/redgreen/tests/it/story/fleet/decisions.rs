@@ -36,9 +36,10 @@ fn hostile_submissions_are_refused_by_name_and_nothing_is_queued() {
 fn a_worker_runs_commands_of_a_project_only_if_configured_to_trust_it() {
     both(|fleet| {
         let mark = fleet.story.place("linted");
+        let command = format!("touch '{}'", mark.display());
         fleet.story.file(
             "redgreen.toml",
-            &format!("backoff = 0.0\n[lint]\ncommands = [\"touch '{}'\"]\n", mark.display()),
+            &format!("backoff = 0.0\n[lint]\ncommands = []\n[worktree]\nsetup = [{command:?}]\n"),
         );
         fleet.story.commit("a linter");
         fleet.story.git("push -q origin main");
@@ -47,7 +48,7 @@ fn a_worker_runs_commands_of_a_project_only_if_configured_to_trust_it() {
         fleet.work("one").exits(0);
         let status = fleet.status(&job);
         assert_eq!(status["state"]["state"], "refused", "{status}");
-        assert!(status["remark"].as_str().unwrap().contains("lint.commands"), "{status}");
+        assert!(status["remark"].as_str().unwrap().contains("worktree.setup"), "{status}");
         assert!(!mark.exists());
         let again = fleet.submit_with("add an answer", "--again");
         let line = format!("{} --trust-repo @origin.git", fleet.worker("two"));

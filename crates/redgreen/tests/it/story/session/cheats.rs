@@ -112,6 +112,23 @@ fn a_forged_record_is_never_proven() {
     story.redgreen("session end").exits(0).says("its work is unproven");
 }
 
+/// An agent that removes or forges the record cannot make the user delete what was accepted.
+#[test]
+fn accepted_files_are_kept_when_a_session_without_a_valid_record_ends() {
+    for text in [None, Some("{}")] {
+        let story = Story::new();
+        story.in_green();
+        match text {
+            Some(text) => fs::write(story.record(), text).unwrap(),
+            None => fs::remove_file(story.record()).unwrap(),
+        }
+        fs::remove_file(story.root.join("test_calc.py")).unwrap();
+        let said = story.redgreen("session end").exits(0).says("redgreen salvage show");
+        let kept = story.git("for-each-ref --format=%(refname) refs/redgreen/salvage");
+        assert_eq!(story.git(&format!("show {kept}:test_calc.py")), TEST.trim_end(), "{said:?}");
+    }
+}
+
 #[test]
 fn steps_that_were_undone_and_judged_again_match_the_ref() {
     let story = Story::new();
