@@ -127,7 +127,7 @@ fn for_tests(tests: &Tests, markers: &[String]) -> Vec<String> {
             told.push("In addition to the requested tests, test edge cases and errors.".to_owned());
         }
         (Some(true), _) => {
-            told.push("In addition to the requested tests, test edge cases.".to_owned())
+            told.push("In addition to the requested tests, test edge cases.".to_owned());
         }
         (_, Some(true)) => told.push("In addition to the requested tests, test errors.".to_owned()),
         (Some(false) | None, Some(false) | None) => {}

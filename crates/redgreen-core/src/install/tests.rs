@@ -71,7 +71,7 @@ fn files_of_others_are_neither_overwritten_nor_deleted() {
     for host in [Host::Copilot, Host::Opencode] {
         let part = parts(host).remove(0);
         assert!(added(&part, Some("{}")).unwrap_err().contains(part.path));
-        assert!(removed(&part, "{}").unwrap_err().contains("so it stays"));
+        assert!(removed(&part, "{}").unwrap_err().contains("so redgreen keeps it"));
     }
     let server = parts(Host::Claude).remove(1);
     let theirs = "{\"mcpServers\": {\"redgreen\": {\"command\": \"mine\"}}}";

@@ -65,7 +65,7 @@ impl Grammar {
             fields.push(format!("{key} space \":\" space {}", self.rule(value)));
         }
         let fields = fields.join(" \",\" space ");
-        self.add(format!("\"{{\" space {fields} \"}}\" space"))
+        self.add(&format!("\"{{\" space {fields} \"}}\" space"))
     }
 
     fn array(&mut self, schema: &Value) -> String {
@@ -84,10 +84,10 @@ impl Grammar {
                 format!("{required} {}", at_most(most - least, &next))
             }
         };
-        self.add(format!("\"[\" space {items} \"]\" space"))
+        self.add(&format!("\"[\" space {items} \"]\" space"))
     }
 
-    fn add(&mut self, rule: String) -> String {
+    fn add(&mut self, rule: &str) -> String {
         self.count += 1;
         let name = format!("part-{}", self.count);
         writeln!(self.rules, "{name} ::= {rule}").ok();

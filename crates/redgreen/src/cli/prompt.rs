@@ -113,7 +113,7 @@ fn waiting(desk: &CommandContext, project: &Project, stopped: &RunEnd) -> Result
                 Answer::Again
             }
             ("more", item) if !item.is_empty() => {
-                Answer::Done(resume(desk, project, more(id, Some(item)))?)
+                Answer::Done(resume(desk, project, &more(id, Some(item)))?)
             }
             // `no` could mean "abort" or "later", and only one of them can be undone.
             _ => Answer::Unknown("`approve` (or `yes`), `abort`, `diff` or `more WORDS`"),
@@ -136,7 +136,7 @@ fn paused(
     let question = "continue? [yes/diff/plan/abort, say WORDS, reject WHY, Enter to decide later] ";
     asked(desk, question, |word, rest| {
         Ok(match (word, rest) {
-            ("yes", "") => Answer::Done(resume(desk, project, more(id, None))?),
+            ("yes", "") => Answer::Done(resume(desk, project, &more(id, None))?),
             ("abort", "") => Answer::Done(abort(desk, project, id)?),
             ("diff", "") => {
                 desk.printer.talk(&patch(project, trees)?);
@@ -158,7 +158,7 @@ fn paused(
             }
             ("reject", why) if !why.is_empty() => {
                 ops::reject::reject(project, Some(id), why, &mut desk.watch())?;
-                Answer::Done(resume(desk, project, more(id, None))?)
+                Answer::Done(resume(desk, project, &more(id, None))?)
             }
             _ => Answer::Unknown("`yes`, `diff`, `plan`, `abort`, `say WORDS` or `reject WHY`"),
         })
@@ -186,7 +186,7 @@ fn tied(desk: &CommandContext, project: &Project, stopped: &RunEnd) -> Result<Op
             (_, "", Some(chosen)) => {
                 let (run, choose) = (Some(id.to_owned()), Some(chosen.number));
                 let request = Request { run, choose, ..Request::default() };
-                Answer::Done(resume(desk, project, request)?)
+                Answer::Done(resume(desk, project, &request)?)
             }
             _ => Answer::Unknown("the number of an attempt, `diff NUMBER` or `abort`"),
         })
@@ -203,8 +203,8 @@ fn more(id: &str, item: Option<&str>) -> Request {
     Request { run: Some(id.to_owned()), more: item.map(str::to_owned), ..Request::default() }
 }
 
-fn resume(desk: &CommandContext, project: &Project, request: Request) -> Result<RunEnd> {
-    let stopped = ops::resume::resume(project, &request, &mut desk.watch())?;
+fn resume(desk: &CommandContext, project: &Project, request: &Request) -> Result<RunEnd> {
+    let stopped = ops::resume::resume(project, request, &mut desk.watch())?;
     desk.stopped(&stopped);
     Ok(stopped)
 }
