@@ -106,11 +106,6 @@ hostile! {
         clone.git(&["-c", "filter.x.clean=cat", "add", ".gitattributes"]);
         clone.git(&["-c", "filter.x.clean=cat", "commit", "-q", "--no-verify", "-m", "theirs"]);
     };
-    /// Git takes another folder of the user's for the checkout.
-    a_checkout_that_is_a_folder_of_the_user with [LOOKING] => |clone| {
-        clone.journal(&[clone.started(|_| {}), clone.left(2)]);
-        clone.git(&["config", "core.worktree", clone.place("beside").to_str().unwrap()]);
-    };
     /// Files of git's configuration that git reads to their end.
     git_files_that_never_end with [LOOKING] => |clone| {
         for key in ["core.attributesFile", "core.excludesFile", "mailmap.file", "blame.ignoreRevsFile"] {

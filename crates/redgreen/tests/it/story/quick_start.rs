@@ -1,8 +1,8 @@
-//! The quick start in every language, as the page prints it: its commands, its files, its output.
-//! Only commands that download packages are replaced by the packages of this machine.
+//! The quick start as the page prints it: its commands, its files, its output. Only commands that
+//! download packages are replaced by the packages of this machine. Java is left out, because its
+//! versions of plugins are only in Maven's central repository.
 
 use std::os::unix::fs::symlink;
-use std::path::Path;
 
 use super::{Story, book};
 use crate::runner::{is_installed, node_modules};
@@ -12,9 +12,6 @@ use crate::skip::skipped;
 const DOWNLOADS: [&str; 2] = ["npm ", "python3 -m venv "];
 /// What `npm init` and `npm install` leave.
 const PACKAGE: &str = r#"{"name": "slugs", "devDependencies": {"vitest": "*", "typescript": "*"}}"#;
-/// The packages that Maven would download.
-const MAVEN_STORE: &str = "/usr/share/maven-repo";
-
 #[test]
 fn the_quick_start_in_python() {
     let story = begun("Python");
@@ -55,21 +52,6 @@ fn the_quick_start_in_go() {
     if is_installed("go") {
         developed(&begun("Go"), "slugs.go");
     }
-}
-
-#[test]
-fn the_quick_start_in_java() {
-    if !is_installed("mvn") {
-        return;
-    }
-    if !Path::new(MAVEN_STORE).is_dir() {
-        return skipped("the packages of Maven are not installed by scripts/test");
-    }
-    let story = begun("Java");
-    let store = story.place("home/.m2");
-    std::fs::create_dir_all(&store).unwrap();
-    symlink(MAVEN_STORE, store.join("repository")).unwrap();
-    developed(&story, "src/main/java/Slugs.java");
 }
 
 /// The section of the page about a language.

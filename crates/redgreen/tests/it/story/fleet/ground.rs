@@ -161,7 +161,7 @@ impl Fleet {
 
     /// A worker whose agent cannot work.
     pub(super) fn start_without_agent(&self, name: &str) -> Child {
-        let broken = "[[plan]]\ndo = [{ shell = \"exit 3\", must-succeed = true }]\n";
+        let broken = "[[plan]]\nfail = { kind = \"crash\" }\n";
         self.story.script("broken.toml", broken);
         let line = self.worker(name).replace("--until-empty ", "");
         self.spawn(&line.replace("@kata.toml", "@broken.toml"))

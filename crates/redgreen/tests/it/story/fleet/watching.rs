@@ -219,7 +219,7 @@ fn a_worker_on_which_a_job_failed_leaves_it_to_others() {
     let job = fleet.submit("add another answer");
     let mut bad = fleet.start_without_agent("bad");
     until("the job failed on the bad worker", || fleet.status(&job)["failures"] == 1);
-    fleet.redgreen("fleet").exits(0).says("worker bad  0 of 1 at work  (");
+    fleet.redgreen("fleet").exits(0).says("worker bad  0 of 1 at work");
     std::thread::sleep(Duration::from_secs(8));
     let left = fleet.status(&job);
     assert_eq!(left["failures"], 1, "the bad worker tried again: {left}");
