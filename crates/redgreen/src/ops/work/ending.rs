@@ -74,8 +74,9 @@ pub(super) fn words_of(output: &Output) -> Label {
         let evidence = error.evidence.first().map(|line| format!(" ({line})")).unwrap_or_default();
         error.message + &evidence
     });
-    let last =
-        || text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no word").to_owned();
+    // An object that is no error is for programs, not for people.
+    let is_text = |line: &&str| !line.trim().is_empty() && !line.starts_with('{');
+    let last = || text.lines().rev().find(is_text).unwrap_or("it gave no reason").to_owned();
     let words = told.unwrap_or_else(last);
     Label::of(&format!(
         "{}: {}",
