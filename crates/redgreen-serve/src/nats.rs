@@ -7,30 +7,29 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use async_nats::jetstream::consumer::{
-    AckPolicy, Consumer, DeliverPolicy, ReplayPolicy, pull, push,
-};
+use async_nats::ConnectOptions;
+use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, ReplayPolicy, pull, push};
 use async_nats::jetstream::kv::{self, CreateErrorKind, Operation, Store, UpdateErrorKind};
 use async_nats::jetstream::message::{AckKind, PublishMessage};
 use async_nats::jetstream::stream::{self, RetentionPolicy};
 use async_nats::jetstream::{self, Context, Message};
-use async_nats::{ConnectOptions, Subscriber};
 use futures_util::StreamExt;
-use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 const STREAM: &str = "redgreen";
 const SUBJECT: &str = "redgreen.lane.";
-/// Wakes an idle worker of each group when there is a new message. It has no content.
+/// Wakes idle workers when there is a new message. It has no content.
 const WAKE: &str = "redgreen.wake";
 /// The time limit of a call.
 const CALL_MAX: Duration = Duration::from_secs(10);
 const CONNECT_MAX: Duration = Duration::from_secs(5);
 /// Duplicates of a message are dropped within this time.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(600);
+/// How long the list of lanes is cached.
+const LANES_KNOWN: Duration = Duration::from_secs(1);
 /// The server deletes a lane that nobody used for this long. It is created again when needed.
 const LANE_IDLE_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 /// The maximum number of messages in progress per lane. No fleet has this many workers.
@@ -58,15 +57,9 @@ pub struct Nats {
     jetstream: Context,
     stream: stream::Stream,
     buckets: Mutex<HashMap<String, Store>>,
-    lanes: Mutex<HashMap<String, Lane>>,
+    lanes: Mutex<Option<(Instant, Vec<String>)>>,
     lease: Duration,
 }
-
-/// A lane on the server.
-type Lane = Consumer<pull::Config>;
-
-/// The announcements of new messages, since it was created.
-pub struct Wakes(Subscriber);
 
 /// A value, and the revision that a change must match.
 pub type Versioned = (Vec<u8>, u64);
@@ -87,26 +80,13 @@ impl std::fmt::Debug for Nats {
     }
 }
 
-impl std::fmt::Debug for Wakes {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("Wakes")
-    }
-}
-
 impl std::fmt::Debug for LeasedMessage {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "LeasedMessage {{ {} }}", self.sequence)
+        write!(out, "Taken {{ {} }}", self.sequence)
     }
 }
 
 type NatsResult<T> = Result<T, String>;
-
-/// A value of a bucket that is new or changed; absent if it was deleted.
-#[derive(Clone, Copy, Debug)]
-pub struct Change<'a> {
-    pub key: &'a str,
-    pub value: Option<&'a [u8]>,
-}
 
 /// Whether the values of a bucket expire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,31 +94,6 @@ pub enum Keep {
     Always,
     /// After a few leases.
     Briefly,
-    /// After this long.
-    For(Duration),
-}
-
-/// The user and the password of an address, or a token alone. The client ignores them.
-fn user_of(url: &str) -> Option<(String, Option<String>)> {
-    let (_, rest) = url.split_once("://")?;
-    let (user, _) = rest.rsplit_once('@')?;
-    let plain = |text: &str| {
-        let form = format!("={}", text.replace('+', "%2B").replace('&', "%26"));
-        let decoded = form_urlencoded::parse(form.as_bytes()).next();
-        decoded.map_or_else(String::new, |(_, value)| value.into_owned())
-    };
-    Some(match user.split_once(':') {
-        Some((user, password)) => (plain(user), Some(plain(password))),
-        None => (plain(user), None),
-    })
-}
-
-/// Where a watch begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Since {
-    /// With all current values.
-    Ever,
-    Now,
 }
 
 impl Nats {
@@ -155,13 +110,6 @@ impl Nats {
                 .reconnect_delay_callback(|attempt| {
                     Duration::from_millis(100 * attempt.clamp(1, 20) as u64)
                 });
-            match user_of(&address.url) {
-                Some((user, Some(password))) => {
-                    options = options.user_and_password(user, password);
-                }
-                Some((token, None)) => options = options.token(token),
-                None => {}
-            }
             if let Some(text) = &address.credentials {
                 options =
                     options.credentials(text).map_err(|error| format!("credentials: {error}"))?;
@@ -245,25 +193,6 @@ impl Nats {
         self.call(async { store.purge(key).await.map_err(|error| error.to_string()) })
     }
 
-    /// Deletes a value without a trace. Watchers see nothing.
-    pub fn forget(&self, bucket: &str, key: &str, keep: Keep) -> NatsResult<()> {
-        let store = self.bucket(bucket, keep)?;
-        self.call(async {
-            let subject = format!("{}{key}", store.prefix);
-            let purged = store.stream.purge().filter(subject).await;
-            purged.map(drop).map_err(|error| error.to_string())
-        })
-    }
-
-    /// The number of values in a bucket in which nothing was deleted.
-    pub fn count(&self, bucket: &str, keep: Keep) -> NatsResult<u64> {
-        let store = self.bucket(bucket, keep)?;
-        self.call(async {
-            let status = store.status().await.map_err(|error| error.to_string())?;
-            Ok(status.values())
-        })
-    }
-
     /// All values of a bucket.
     pub fn list(&self, bucket: &str, keep: Keep) -> NatsResult<Vec<Vec<u8>>> {
         let store = self.bucket(bucket, keep)?;
@@ -292,30 +221,21 @@ impl Nats {
         })
     }
 
-    /// Reports every change of a bucket, until `see` ends it. `None` means that nothing happened for
-    /// `idle`. Does not poll.
+    /// Reports all current values of a bucket, then every change, until `see` ends it or nothing
+    /// happens for a while. Does not poll.
     pub fn watch(
         &self,
         bucket: &str,
-        keep: Keep,
-        since: Since,
         idle: Duration,
-        see: &mut dyn FnMut(Option<Change<'_>>) -> bool,
+        see: &mut dyn FnMut(Option<&[u8]>) -> bool,
     ) -> NatsResult<()> {
-        let store = self.bucket(bucket, keep)?;
+        let store = self.bucket(bucket, Keep::Always)?;
         self.runtime.block_on(async {
-            let changes = match since {
-                Since::Ever => store.watch_with_history(">").await,
-                Since::Now => store.watch_all().await,
-            };
-            let mut changes = changes.map_err(|error| error.to_string())?;
+            let mut changes = store.watch_all().await.map_err(|error| error.to_string())?;
             loop {
                 let goes_on = match timeout(idle, changes.next()).await {
                     Ok(None) => return Ok(()),
-                    Ok(Some(Ok(entry))) => {
-                        let value = (entry.operation == Operation::Put).then_some(&*entry.value);
-                        see(Some(Change { key: &entry.key, value }))
-                    }
+                    Ok(Some(Ok(entry))) => see(Some(&entry.value)),
                     Ok(Some(Err(error))) => return Err(error.to_string()),
                     Err(_) => see(None),
                 };
@@ -338,26 +258,31 @@ impl Nats {
         })
     }
 
-    /// The lanes with messages, also those that workers have. One request, however many lanes there
-    /// are.
+    /// The existing lanes.
     pub fn lanes(&self) -> NatsResult<Vec<String>> {
-        let info: Value = self.call(async {
-            let about = json!({ "subjects_filter": format!("{SUBJECT}>") });
-            let info = self.jetstream.request(format!("STREAM.INFO.{STREAM}"), &about).await;
-            info.map_err(|error| error.to_string())
-        })?;
-        if let Some(error) = info.pointer("/error/description").and_then(Value::as_str) {
-            return Err(error.to_owned());
+        let known = self.lanes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, lanes)) = known.filter(|(since, _)| since.elapsed() < LANES_KNOWN) {
+            return Ok(lanes);
         }
-        let subjects = info.pointer("/state/subjects").and_then(Value::as_object);
-        let names = subjects.into_iter().flat_map(|subjects| subjects.keys());
-        Ok(names.filter_map(|name| name.strip_prefix(SUBJECT)).map(str::to_owned).collect())
+        let lanes = self.call(async {
+            let mut names = self.stream.consumer_names();
+            let mut lanes = Vec::new();
+            while let Some(name) = names.next().await {
+                lanes.push(name.map_err(|error| error.to_string())?);
+            }
+            Ok(lanes)
+        })?;
+        *self.lanes.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((Instant::now(), lanes.clone()));
+        Ok(lanes)
     }
 
     /// Leases the first message of a lane, if there is one.
-    pub fn take(&self, lane: &str, alone: bool) -> NatsResult<Option<LeasedMessage>> {
-        let consumer = self.lane(lane, alone)?;
-        let taken = self.call(async {
+    pub fn take(&self, lane: &str) -> NatsResult<Option<LeasedMessage>> {
+        self.call(async {
+            let consumer = self.stream.get_consumer::<pull::Config>(lane).await;
+            // A deleted lane has no messages.
+            let Ok(consumer) = consumer else { return Ok(None) };
             let batch = timeout(EMPTY_MAX, consumer.fetch().max_messages(1).messages()).await;
             let mut batch =
                 batch.map_err(|_| "no answer".to_owned())?.map_err(|error| error.to_string())?;
@@ -367,34 +292,17 @@ impl Nats {
             let (sequence, delivered) =
                 (info.stream_sequence, u64::try_from(info.delivered).unwrap_or(1));
             let text = String::from_utf8_lossy(&message.payload).into_owned();
-            if info.pending > 0 && !alone {
-                // One worker may have been woken for several messages.
-                self.client.publish(WAKE, bytes::Bytes::new()).await.ok();
-            }
             Ok(Some(LeasedMessage { text, sequence, delivered, message }))
-        });
-        if taken.is_err() {
-            // The lane may have been deleted.
-            self.lanes.lock().unwrap_or_else(PoisonError::into_inner).remove(lane);
-        }
-        taken
-    }
-
-    /// From now on, each new message wakes one listener of each group.
-    pub fn listen(&self, group: &str) -> NatsResult<Wakes> {
-        self.call(async {
-            let wakes = self.client.queue_subscribe(WAKE, group.to_owned()).await;
-            let wakes = wakes.map_err(|error| error.to_string())?;
-            self.client.flush().await.map_err(|error| error.to_string())?;
-            Ok(Wakes(wakes))
         })
     }
 
-    /// Waits for a new message, at most this long.
-    pub fn wait(&self, wakes: &mut Wakes, at_most: Duration) {
+    /// Waits for a possible change, at most this long.
+    pub fn wait(&self, at_most: Duration) -> NatsResult<()> {
         self.runtime.block_on(async {
-            timeout(at_most, wakes.0.next()).await.ok();
-        });
+            let mut woken = self.client.subscribe(WAKE).await.map_err(|error| error.to_string())?;
+            timeout(at_most, woken.next()).await.ok();
+            Ok(())
+        })
     }
 
     /// Extends the lease.
@@ -420,16 +328,14 @@ impl Nats {
         })
     }
 
-    /// A lane, which is created if it does not exist.
-    fn lane(&self, lane: &str, alone: bool) -> NatsResult<Lane> {
-        let known = self.lanes.lock().unwrap_or_else(PoisonError::into_inner).get(lane).cloned();
-        if let Some(known) = known {
-            return Ok(known);
+    /// Creates a lane if it does not exist.
+    fn lane(&self, lane: &str, alone: bool) -> NatsResult<()> {
+        let known = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_ref().is_some_and(|(_, lanes)| lanes.iter().any(|name| name == lane)) {
+            return Ok(());
         }
-        let found = self.call(async {
-            if let Ok(found) = self.stream.get_consumer(lane).await {
-                return Ok(found);
-            }
+        drop(known);
+        self.call(async {
             let config = pull::Config {
                 durable_name: Some(lane.to_owned()),
                 filter_subject: format!("{SUBJECT}{lane}"),
@@ -439,11 +345,11 @@ impl Nats {
                 inactive_threshold: LANE_IDLE_MAX,
                 ..pull::Config::default()
             };
-            self.stream.create_consumer(config).await.map_err(|error| error.to_string())
+            self.stream.create_consumer(config).await.map(drop).map_err(|error| error.to_string())
         })?;
         let mut known = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(lane.to_owned(), found.clone());
-        Ok(found)
+        known.get_or_insert_with(|| (Instant::now(), Vec::new())).1.push(lane.to_owned());
+        Ok(())
     }
 
     fn bucket(&self, name: &str, keep: Keep) -> NatsResult<Store> {
@@ -454,7 +360,6 @@ impl Nats {
         let max_age = match keep {
             Keep::Always => Duration::ZERO,
             Keep::Briefly => 3 * self.lease,
-            Keep::For(time) => time,
         };
         let store = self.call(async {
             let bucket = format!("redgreen-{name}");
@@ -479,25 +384,5 @@ impl Nats {
         self.runtime
             .block_on(limited)
             .unwrap_or_else(|_| Err("the server does not answer".to_owned()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_says_who_connects() {
-        let user = |user: &str, password: Option<&str>| {
-            Some((user.to_owned(), password.map(str::to_owned)))
-        };
-        for (url, expected) in [
-            ("nats://host:4222", None),
-            ("tls://ada:secret@host:4222", user("ada", Some("secret"))),
-            ("nats://ada:a%40b+c&d:e@host", user("ada", Some("a@b+c&d:e"))),
-            ("nats://s3cr3t@host", user("s3cr3t", None)),
-        ] {
-            assert_eq!(user_of(url), expected, "{url}");
-        }
     }
 }

@@ -6,7 +6,6 @@
 mod folder;
 mod nats;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,7 +14,6 @@ use redgreen_core::fleet::budget::{Allowance, Day};
 use redgreen_core::fleet::status::{Event, EventSource, Rejected, Status};
 use redgreen_core::fleet::{Job, MERGE_LANE};
 use redgreen_core::names::{JobId, Label};
-pub use redgreen_serve::nats::Change;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -28,17 +26,12 @@ const TRIES_MAX: u32 = 200;
 /// The minimum lease: a busy machine must not count as dead.
 const LEASE_MIN: Duration = Duration::from_secs(1);
 pub const LEASE_USUAL: Duration = Duration::from_secs(30);
-/// A worker's record is valid for this many leases.
-const WORKER_LEASES: u32 = 3;
 
 /// The kinds of records, stored apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Job,
-    /// Of a job that is not over.
     Status,
-    /// The status of a job that is over. Kept apart, so that lists take as long as there is work.
-    Over,
     /// Expires unless it is written again.
     Worker,
     Day,
@@ -50,7 +43,6 @@ impl Kind {
         match self {
             Kind::Job => "jobs",
             Kind::Status => "status",
-            Kind::Over => "over",
             Kind::Worker => "workers",
             Kind::Day => "days",
             Kind::Allowance => "allowance",
@@ -72,13 +64,6 @@ pub struct Delivery {
 enum Lease {
     Folder { name: String, deliveries: u64 },
     Nats(Box<redgreen_serve::nats::LeasedMessage>),
-}
-
-/// Hears about new messages.
-#[derive(Debug)]
-pub enum Listener {
-    Folder,
-    Nats(redgreen_serve::nats::Wakes),
 }
 
 impl Delivery {
@@ -119,18 +104,6 @@ pub enum Queue {
     Folder(folder::Folder),
     Nats(Box<nats::Server>),
 }
-
-/// A record that this redgreen cannot read: a newer one, or another program, wrote it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable(String);
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Unreadable {}
 
 /// The result of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,29 +172,18 @@ impl Queue {
     /// Puts a job into the queue, once.
     pub fn submit(&self, job: &Job, at: i64) -> Result<(Status, Submission)> {
         let id = job_id(job);
-        if let Some(known) = self.status(&id)? {
-            // If an earlier submission was interrupted, its message is still missing. The queue
-            // drops duplicates.
-            if known.epoch == 0 && !known.state.is_over() {
-                self.send(&job.lane(), &format!("{id}-run"), &id)?;
-            }
-            return Ok((known, Submission::Known));
-        }
         let status = Status::submitted(&id, job, at);
         // The job and its status are written first, so that every message refers to an existing
         // job.
-        self.create(Kind::Job, &id, job)?;
-        let created = self.create(Kind::Status, &id, &status)?;
-        self.send(&job.lane(), &format!("{id}-run"), &id)?;
-        Ok((status, if created { Submission::New } else { Submission::Known }))
-    }
-
-    /// Sends a job whose run continues to the workers.
-    pub fn send_again(&self, status: &Status) -> Result<()> {
-        let job = self.job(&status.id)?;
-        let job = job.with_context(|| format!("job {} has no record", status.id))?;
-        let name = format!("{}-run-{}", status.id, status.continued);
-        self.send(&job.lane(), &name, &status.id)
+        let created = self.create(Kind::Job, &id, job)?;
+        self.create(Kind::Status, &id, &status)?;
+        let known = self.status(&id)?.unwrap_or(status);
+        // If an earlier submission was interrupted, its message is still missing. The queue drops
+        // duplicates.
+        if created || (known.epoch == 0 && !known.state.is_over()) {
+            self.send(&job.lane(), &format!("{id}-run"), &id)?;
+        }
+        Ok((known, if created { Submission::New } else { Submission::Known }))
     }
 
     /// Puts a job into the merge queue of its target branch.
@@ -238,38 +200,14 @@ impl Queue {
     }
 
     pub fn status(&self, id: &JobId) -> Result<Option<Status>> {
-        let found = match self.read(Kind::Status, id)? {
-            Some(found) => Some(found),
-            None => self.read(Kind::Over, id)?,
-        };
-        Ok(found.map(|(status, _)| status))
-    }
-
-    /// The jobs that are not over, oldest first.
-    pub fn statuses(&self) -> Result<Vec<Status>> {
-        let mut all: Vec<Status> = self.list(Kind::Status)?;
-        all.retain(|status| !status.state.is_over());
-        sort(&mut all);
-        Ok(all)
+        Ok(self.read(Kind::Status, id)?.map(|(status, _)| status))
     }
 
     /// All jobs, oldest first.
-    pub fn all_statuses(&self) -> Result<Vec<Status>> {
+    pub fn statuses(&self) -> Result<Vec<Status>> {
         let mut all: Vec<Status> = self.list(Kind::Status)?;
-        let over: Vec<Status> = self.list(Kind::Over)?;
-        // A job that is over has both for a moment.
-        all.retain(|status| !status.state.is_over() || over.iter().all(|it| it.id != status.id));
-        all.extend(over);
-        sort(&mut all);
+        all.sort_by(|one, other| (one.submitted_at, &one.id).cmp(&(other.submitted_at, &other.id)));
         Ok(all)
-    }
-
-    /// The number of jobs that are over.
-    pub fn over(&self) -> Result<usize> {
-        match self {
-            Queue::Folder(folder) => folder.count(Kind::Over),
-            Queue::Nats(server) => server.count(Kind::Over),
-        }
     }
 
     /// A job by its id, or by a unique prefix of it.
@@ -281,14 +219,8 @@ impl Queue {
             status.id.starts_with(name)
                 || status.run.as_ref().is_some_and(|run| *run == name || run.tail() == name)
         };
-        let named = |all: Vec<Status>| -> Vec<Status> {
-            all.into_iter().filter(|status| !name.is_empty() && is_meant(status)).collect()
-        };
-        let mut open = named(self.statuses()?);
-        if open.is_empty() {
-            open = named(self.all_statuses()?);
-        }
-        let mut found = open.into_iter();
+        let mut found =
+            self.statuses()?.into_iter().filter(|status| !name.is_empty() && is_meant(status));
         match (found.next(), found.next()) {
             (Some(one), Some(other)) => {
                 Err(Failure::usage(format!("{name:?} is the beginning of several jobs"))
@@ -312,36 +244,17 @@ impl Queue {
     ) -> Result<Result<Status, Rejected>> {
         for _ in 0..TRIES_MAX {
             let Some((status, revision)) = self.read::<Status>(Kind::Status, id)? else {
-                let Some((over, _)) = self.read::<Status>(Kind::Over, id)? else {
-                    bail!("there is no job {id} in {}", self.name());
-                };
-                return Ok(over.apply(from, event, at));
+                bail!("there is no job {id} in {}", self.name());
             };
             let next = match status.apply(from, event, at) {
                 Ok(next) => next,
                 Err(rejected) => return Ok(Err(rejected)),
             };
             if self.swap(Kind::Status, id, &next, revision)? {
-                if next.state.is_over() {
-                    // What fails here only makes lists longer.
-                    self.put_away(&next).ok();
-                }
                 return Ok(Ok(next));
             }
         }
         bail!("change job {id}: something else keeps changing it")
-    }
-
-    /// Moves the records of a job that is over out of the way.
-    fn put_away(&self, status: &Status) -> Result<()> {
-        self.put(Kind::Over, &status.id, status)?;
-        for kind in [Kind::Status, Kind::Job] {
-            match self {
-                Queue::Folder(folder) => folder.forget(kind, &status.id)?,
-                Queue::Nats(server) => server.forget(kind, &status.id)?,
-            }
-        }
-        Ok(())
     }
 
     /// The daily budget of all jobs.
@@ -403,7 +316,7 @@ impl Queue {
         }
     }
 
-    /// The lanes that may have messages.
+    /// The existing lanes.
     pub fn lanes(&self) -> Result<Vec<String>> {
         match self {
             Queue::Folder(folder) => folder.lanes(),
@@ -425,21 +338,14 @@ impl Queue {
         Ok(None)
     }
 
-    /// Listens for new messages from now on. Each wakes one listener of a group, which are workers
-    /// that take the same jobs.
-    pub fn listen(&self, group: &str) -> Result<Listener> {
-        match self {
-            Queue::Folder(_) => Ok(Listener::Folder),
-            Queue::Nats(server) => server.listen(group).map(Listener::Nats),
-        }
-    }
-
     /// Waits until there may be a message.
-    pub fn wait(&self, listener: &mut Listener) {
-        match (self, listener) {
-            (Queue::Nats(server), Listener::Nats(wakes)) => server.wait(wakes),
-            (Queue::Folder(folder), _) => folder.wait(),
-            (Queue::Nats(_), Listener::Folder) => {}
+    pub fn wait(&self) -> Result<()> {
+        match self {
+            Queue::Folder(folder) => {
+                folder.wait();
+                Ok(())
+            }
+            Queue::Nats(server) => server.wait(),
         }
     }
 
@@ -478,18 +384,15 @@ impl Queue {
         }
     }
 
-    /// Reports every record of a kind, then every change, until `see` ends it. Of jobs that are
-    /// over, only new ones. `None` means no news for a moment.
-    pub fn watch(&self, kind: Kind, see: &mut dyn FnMut(Option<Change<'_>>) -> bool) -> Result<()> {
+    /// Reports every job, then every change, until `see` ends it. `None` means no news for a
+    /// moment.
+    pub fn watch(&self, see: &mut dyn FnMut(Option<Status>) -> bool) -> Result<()> {
+        let mut read =
+            |bytes: Option<&[u8]>| see(bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()));
         match self {
-            Queue::Folder(folder) => folder.watch(kind, see),
-            Queue::Nats(server) => server.watch(kind, see),
+            Queue::Folder(folder) => folder.watch(&mut read),
+            Queue::Nats(server) => server.watch(&mut read),
         }
-    }
-
-    /// A worker that did not announce itself for this long is gone.
-    pub fn silence_max(&self) -> Duration {
-        self.lease() * WORKER_LEASES
     }
 
     fn send(&self, lane: &str, id: &str, job: &JobId) -> Result<()> {
@@ -515,7 +418,7 @@ impl Queue {
         };
         let Some((bytes, revision)) = found else { return Ok(None) };
         let value = serde_json::from_slice(&bytes)
-            .map_err(|why| Unreadable(format!("read {key} of {}: {why}", self.name())))?;
+            .with_context(|| format!("read {key} of {}", self.name()))?;
         Ok(Some((value, revision)))
     }
 
@@ -543,10 +446,6 @@ impl Queue {
         };
         Ok(all.iter().filter_map(|bytes| serde_json::from_slice(bytes).ok()).collect())
     }
-}
-
-fn sort(all: &mut [Status]) {
-    all.sort_by(|one, other| (one.submitted_at, &one.id).cmp(&(other.submitted_at, &other.id)));
 }
 
 /// The id of a job, derived from its content.

@@ -156,18 +156,6 @@ impl Printer {
     }
 }
 
-/// An error in a few lines, with the next step, for a page.
-pub(crate) fn error_lines(error: &anyhow::Error) -> String {
-    match error.chain().find_map(|cause| cause.downcast_ref::<Failure>()) {
-        Some(Failure { what, evidence, next, .. }) => {
-            let next = next.iter().map(|next| format!("next: {next}"));
-            let lines = std::iter::once(what.clone()).chain(evidence.iter().cloned()).chain(next);
-            lines.collect::<Vec<_>>().join("\n")
-        }
-        None => format!("{error:#}"),
-    }
-}
-
 /// An untrusted name, or other text that must stay on one line.
 pub(crate) fn name(text: &str) -> std::borrow::Cow<'_, str> {
     text::on_one_line(text)

@@ -61,24 +61,17 @@ impl Day {
         })
     }
 
-    /// Reserves the budget of a job. A job that was interrupted keeps its reservation. One that
-    /// stopped and continues reserves its whole budget again, which includes what it spent.
+    /// Reserves the budget of a job. A job that was interrupted keeps its reservation.
     pub fn reserve(
         mut self,
         allowance: &Allowance,
         job: &JobId,
         limits: &Limits,
     ) -> Result<Self, BudgetError> {
-        let own = self.jobs.get(job).copied();
-        let (tokens, microdollars) = (limits.tokens.unwrap_or(0), limits.microdollars.unwrap_or(0));
-        if own.is_some_and(|own| own.tokens >= tokens && own.microdollars >= microdollars) {
+        if self.jobs.contains_key(job) {
             return Ok(self);
         }
-        let (total, own) = (self.total(), own.unwrap_or_default());
-        let spent = Share {
-            tokens: total.tokens.saturating_sub(own.tokens),
-            microdollars: total.microdollars.saturating_sub(own.microdollars),
-        };
+        let spent = self.total();
         let tokens =
             wanted(allowance.tokens, limits.tokens, spent.tokens, "--budget-tokens", &|count| {
                 format!("{count} tokens")
@@ -163,19 +156,6 @@ mod tests {
         let day = day.settle(&id("a"), Share { tokens: 10, microdollars: 0 });
         let day = day.reserve(&allowance, &id("b"), &limits(50)).unwrap();
         assert_eq!(day.total().tokens, 60);
-    }
-
-    #[test]
-    fn a_job_that_continues_reserves_its_whole_budget_again() {
-        let allowance = Allowance { tokens: Some(100), microdollars: None };
-        let day = Day::default().reserve(&allowance, &id("a"), &limits(60)).unwrap();
-        let day = day.settle(&id("a"), Share { tokens: 20, microdollars: 0 });
-        let again = day.clone().reserve(&allowance, &id("a"), &limits(60)).unwrap();
-        assert_eq!(again.total().tokens, 60);
-        let day = day.reserve(&allowance, &id("b"), &limits(50)).unwrap();
-        let full = day.reserve(&allowance, &id("a"), &limits(60)).unwrap_err();
-        let words = "50 tokens of 100 tokens are spent or reserved today".to_owned();
-        assert_eq!(full, BudgetError::Today { words });
     }
 
     #[test]

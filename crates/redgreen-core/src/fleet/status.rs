@@ -25,8 +25,6 @@ const LOG_MAX: usize = 40;
 const RECORDS_MAX: usize = 8;
 /// The maximum number of messages for a job.
 const MESSAGES_MAX: usize = 100;
-/// The number of kept names of workers that failed with a job.
-const TRIED_MAX: usize = (FAILURES_MAX + TROUBLES_MAX) as usize;
 
 /// A job as the queue sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,15 +58,6 @@ pub struct Status {
     /// The cost of the run so far.
     #[serde(default)]
     pub spent: Share,
-    /// The judge's decisions about the run so far.
-    #[serde(default)]
-    pub verdicts: Verdicts,
-    /// The latest decision, if it was against the work.
-    #[serde(default)]
-    pub objection: Option<Label>,
-    /// The workers that failed with it since its last accepted phase.
-    #[serde(default)]
-    pub tried: Vec<Label>,
     /// The day of its budget reservation.
     #[serde(default)]
     pub day: Option<Label>,
@@ -86,9 +75,6 @@ pub struct Status {
     /// Messages for the agents of the run, in the order they were sent.
     #[serde(default)]
     pub messages: Vec<String>,
-    /// How often a message sent a run that waited back to the workers.
-    #[serde(default)]
-    pub continued: u32,
     /// Somebody requested its end, and its worker does not know yet.
     #[serde(default)]
     pub stop_asked: bool,
@@ -99,15 +85,6 @@ pub struct Status {
     pub changed_at: i64,
     #[serde(default)]
     pub log: Vec<Entry>,
-}
-
-/// How often the judge decided what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Verdicts {
-    pub accepted: u32,
-    pub refused: u32,
-    pub undecided: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -154,13 +131,6 @@ pub enum Event {
         record: Oid,
         phase: Option<Phase>,
         spent: Share,
-        /// Absent if this worker has not read the journal of the run.
-        verdicts: Option<Verdicts>,
-    },
-    /// The judge decided against the work of a phase.
-    Objected {
-        verdicts: Verdicts,
-        why: Label,
     },
     /// The run needs a human.
     Stopped {
@@ -283,7 +253,6 @@ impl Event {
         match self {
             Event::Claimed { .. } => "claimed",
             Event::Progress { .. } => "pushed",
-            Event::Objected { .. } => "judged",
             Event::Stopped { .. } => "stopped",
             Event::Failed { .. } | Event::Troubled { .. } => "failed",
             Event::HandedBack => "handed back",
@@ -304,7 +273,6 @@ impl Event {
             Event::Claimed { worker, .. } => Some(format!("claimed by {worker}")),
             Event::Progress { .. } | Event::Deferred { .. } => None,
             Event::Stopped { why, .. } => Some(format!("stopped: {why}")),
-            Event::Objected { why, .. } => Some(why.to_string()),
             Event::Failed { why } => Some(format!("failed: {why}")),
             Event::Troubled { why } => Some(format!("returned to the queue: {why}")),
             Event::Refused { why } => Some(format!("refused: {why}")),
@@ -340,16 +308,12 @@ impl Status {
             phase: None,
             records: Vec::new(),
             spent: Share::default(),
-            verdicts: Verdicts::default(),
-            objection: None,
-            tried: Vec::new(),
             day: None,
             failures: 0,
             troubles: 0,
             lost: 0,
             merges: 0,
             messages: Vec::new(),
-            continued: 0,
             stop_asked: false,
             remark: None,
             submitted_at: at,
@@ -392,27 +356,17 @@ impl Status {
                 }
             }
             (
-                Event::Progress { run, record, phase, spent, verdicts },
+                Event::Progress { run, record, phase, spent },
                 state @ (JobState::Running | JobState::Merging),
             ) => {
                 self.run = run.clone().or(self.run);
                 self.records.push(record.clone());
                 let extra = self.records.len().saturating_sub(RECORDS_MAX);
                 self.records.drain(..extra);
-                if phase.is_some() {
-                    self.lost = 0;
-                    self.tried.clear();
-                    self.objection = None;
-                }
+                self.lost = if phase.is_some() { 0 } else { self.lost };
                 self.phase = phase.or(self.phase);
                 self.spent = *spent;
-                self.verdicts = verdicts.unwrap_or(self.verdicts);
                 state
-            }
-            (Event::Objected { verdicts, why }, JobState::Running) => {
-                self.verdicts = *verdicts;
-                self.objection = Some(why.clone());
-                JobState::Running
             }
             (Event::Stopped { why, finished }, JobState::Running) => {
                 self.worker = None;
@@ -428,7 +382,7 @@ impl Status {
             (Event::Failed { why }, JobState::Running | JobState::Merging) => {
                 self.failures = self.failures.saturating_add(1);
                 self.remark = Some(why.clone());
-                self.fails_here();
+                self.worker = None;
                 match (self.failures >= FAILURES_MAX, self.state) {
                     (true, _) => JobState::Failed,
                     (false, JobState::Merging) => JobState::Merging,
@@ -438,7 +392,7 @@ impl Status {
             (Event::Troubled { why }, state @ (JobState::Running | JobState::Merging)) => {
                 self.troubles = self.troubles.saturating_add(1);
                 self.remark = Some(why.clone());
-                self.fails_here();
+                self.worker = None;
                 match (self.troubles >= TROUBLES_MAX, state) {
                     (true, _) => JobState::Failed,
                     (false, JobState::Merging) => JobState::Merging,
@@ -486,24 +440,12 @@ impl Status {
                 self.worker = None;
                 JobState::Aborted
             }
-            (
-                Event::Said { text },
-                state @ (JobState::Queued | JobState::Running | JobState::Waiting),
-            ) => {
+            (Event::Said { text }, JobState::Queued | JobState::Running) => {
                 if self.messages.len() >= MESSAGES_MAX {
                     return Err(Rejected::TooManyMessages);
                 }
                 self.messages.push(text.clone());
-                if state == JobState::Waiting {
-                    self.continued = self.continued.saturating_add(1);
-                    // What it had reserved was returned when it stopped.
-                    self.day = None;
-                    self.remark = None;
-                    self.failures = 0;
-                    JobState::Queued
-                } else {
-                    state
-                }
+                self.state
             }
             (_, _) => return Err(unfit),
         };
@@ -519,16 +461,6 @@ impl Status {
             self.log.drain(..extra);
         }
         Ok(self)
-    }
-
-    /// Remembers that its worker failed with it.
-    fn fails_here(&mut self) {
-        if let Some(worker) = self.worker.take()
-            && !self.tried.contains(&worker)
-            && self.tried.len() < TRIED_MAX
-        {
-            self.tried.push(worker);
-        }
     }
 }
 
@@ -574,32 +506,6 @@ pub fn ready(after: &[JobId], find: impl Fn(&JobId) -> Option<JobState>) -> Read
         }
     }
     Readiness::Yes
-}
-
-/// How long a worker that failed with a job leaves it to others.
-const LEFT_TO_OTHERS_MS: i64 = 10 * 60 * 1000;
-
-/// A worker that could take a job.
-#[derive(Clone, Copy, Debug)]
-pub struct Candidate<'a> {
-    pub name: &'a Label,
-    pub labels: &'a [Tag],
-    /// It says that it can take no jobs now.
-    pub in_trouble: bool,
-}
-
-/// Whether a worker leaves a job to others, because it failed with the job and another worker that
-/// has not tried could take it. Otherwise a machine without the tools of a project would take every
-/// job again and again, because it is free sooner than the others, until all of them have failed.
-pub fn leaves_to_others(status: &Status, me: &Label, all: &[Candidate<'_>], now: i64) -> bool {
-    let could = |other: &Candidate<'_>| {
-        !other.in_trouble
-            && !status.tried.contains(other.name)
-            && status.labels.iter().all(|label| other.labels.contains(label))
-    };
-    status.tried.contains(me)
-        && now.saturating_sub(status.changed_at) < LEFT_TO_OTHERS_MS
-        && all.iter().any(could)
 }
 
 #[cfg(test)]

@@ -66,8 +66,6 @@ enum Choice {
     Hook,
     /// The queue of a fleet, in a folder and (if installed) on a nats-server
     Fleet,
-    /// Up to 1,000 workers with agents that do nothing, on a nats-server (if installed)
-    Scale,
     /// Small tasks with a model of your own, from the request to a finished run; needs --server
     Models,
 }
@@ -85,7 +83,6 @@ impl Choice {
             Choice::AtOnce => Some(Part::AtOnce),
             Choice::Hook => Some(Part::Hook),
             Choice::Fleet => Some(Part::Fleet),
-            Choice::Scale => Some(Part::Scale),
             Choice::Models => None,
         }
     }

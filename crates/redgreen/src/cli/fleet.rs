@@ -4,7 +4,6 @@ use anyhow::Result;
 use redgreen_core::fleet::budget::Allowance;
 use redgreen_core::fleet::status::{JobState, Status};
 use redgreen_core::policy::dollars;
-use serde::Serialize;
 
 use super::CommandContext;
 use super::queue::{QueueArgs, line};
@@ -12,7 +11,6 @@ use crate::config;
 use crate::failure::Code;
 use crate::ops;
 use crate::ops::fleet::Fleet;
-use crate::ops::fleet::follow::{News, follow};
 use crate::queue::{Queue, WorkerV1};
 use crate::view;
 
@@ -52,7 +50,7 @@ impl Args {
             })?;
         }
         if self.watch {
-            return Ok(watch(desk, &queue));
+            return watch(desk, &queue);
         }
         let fleet = ops::fleet::fleet(&queue)?;
         desk.printer.answer(&words(&fleet), &fleet);
@@ -60,35 +58,19 @@ impl Args {
     }
 }
 
-/// A change of a worker, for programs.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct WorkerChange<'a> {
-    version: u32,
-    worker: &'a WorkerV1,
-    /// It ended, or is silent for too long.
-    gone: bool,
-}
-
 /// Prints every change as it happens, without polling.
-fn watch(desk: &CommandContext, queue: &Queue) -> Code {
+fn watch(desk: &CommandContext, queue: &Queue) -> Result<Code> {
     let printer = desk.printer;
-    follow(queue, &desk.stop, &|news| match news {
-        News::Job(status) => printer.answer(&(line(status) + &needs_you(status)), status),
-        // The work itself is told by the jobs.
-        News::Worker { before: Some(before), worker } if before.trouble == worker.trouble => {}
-        News::Worker { worker, .. } => {
-            printer.answer(&worker_line(worker), &WorkerChange { version: 1, worker, gone: false });
+    queue.watch(&mut |changed| {
+        match changed {
+            Some(status) if printer.json => printer.json_line(&status),
+            Some(status) if status.state.is_over() && status.log.is_empty() => {}
+            Some(status) => printer.answer(&(line(&status) + &needs_you(&status)), &status),
+            None => {}
         }
-        News::Gone(worker) => printer.answer(
-            &format!("worker {}  gone\n", view::name(&worker.name)),
-            &WorkerChange { version: 1, worker, gone: true },
-        ),
-        News::Lost(words) => {
-            printer.talk(&view::notice_line(&format!("{words}; trying again")));
-        }
-    });
-    Code::Done
+        !desk.stop.requested()
+    })?;
+    Ok(Code::Done)
 }
 
 fn needs_you(status: &Status) -> String {
@@ -116,24 +98,19 @@ fn words(fleet: &Fleet) -> String {
         text.push_str(&line(status));
     }
     text.push_str(&format!("{} finished\n", view::count(fleet.over, "job")));
-    for words in budget_lines(fleet) {
-        text.push_str(&format!("{words}\n"));
+    let Allowance { tokens, microdollars } = fleet.allowance;
+    if let Some(limit) = microdollars {
+        let spent = dollars(fleet.spent_today.microdollars);
+        text.push_str(&format!("today {spent} of {} are spent or reserved\n", dollars(limit)));
+    }
+    if let Some(limit) = tokens {
+        text.push_str(&format!(
+            "today {} of {limit} tokens are spent or reserved\n",
+            fleet.spent_today.tokens
+        ));
     }
     let waiting = fleet.jobs.iter().find(|status| status.state == JobState::Waiting);
     text + &waiting.map(needs_you).unwrap_or_default()
-}
-
-/// What all jobs of the day have spent, if there is a limit.
-pub(super) fn budget_lines(fleet: &Fleet) -> Vec<String> {
-    let Allowance { tokens, microdollars } = fleet.allowance;
-    let money = microdollars.map(|limit| {
-        let spent = dollars(fleet.spent_today.microdollars);
-        format!("today {spent} of {} are spent or reserved", dollars(limit))
-    });
-    let tokens = tokens.map(|limit| {
-        format!("today {} of {limit} tokens are spent or reserved", fleet.spent_today.tokens)
-    });
-    money.into_iter().chain(tokens).collect()
 }
 
 fn worker_line(worker: &WorkerV1) -> String {

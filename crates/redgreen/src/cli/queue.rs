@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use redgreen_core::fleet::status::{JobState, Status, Verdicts};
+use redgreen_core::fleet::status::Status;
 use redgreen_core::names::JobId;
 use redgreen_core::policy::dollars;
 
@@ -38,18 +38,15 @@ const HEADING: &str = "Queue";
 
 impl QueueArgs {
     pub(super) fn open(&self, desk: &CommandContext) -> Result<Queue> {
-        Queue::open(&self.place()?, &desk.environment)
-    }
-
-    pub(super) fn place(&self) -> Result<Place> {
         let lease =
             self.lease.map(|seconds| config::milliseconds(seconds, "--lease")).transpose()?;
-        Ok(Place {
+        let place = Place {
             queue: self.queue.clone(),
             credentials: self.nats_creds.clone(),
             certificate: self.nats_ca.clone(),
             lease: lease.map(Duration::from_millis),
-        })
+        };
+        Queue::open(&place, &desk.environment)
     }
 
     /// The queue, if the name is that of a job, or the beginning of one, and not of a run in this
@@ -102,33 +99,16 @@ impl Args {
     }
 }
 
-/// The phase, worker, cost and verdicts of a job, as far as there are any.
-pub(super) fn facts(status: &Status) -> Vec<String> {
-    let mut facts = Vec::new();
-    if status.state == JobState::Queued && !status.labels.is_empty() {
-        let labels: Vec<&str> = status.labels.iter().map(|label| label.as_str()).collect();
-        facts.push(format!("needs {}", labels.join(", ")));
-    }
-    facts.extend(status.phase.map(|phase| phase.to_string()));
-    facts.extend(status.worker.as_ref().map(|worker| format!("on {}", view::name(worker))));
-    if status.spent.microdollars > 0 {
-        facts.push(dollars(status.spent.microdollars));
-    } else if status.spent.tokens > 0 {
-        facts.push(format!("{} tokens", status.spent.tokens));
-    }
-    let Verdicts { accepted, refused, undecided } = status.verdicts;
-    for (count, word) in [(accepted, "accepted"), (refused, "refused"), (undecided, "undecided")] {
-        if count > 0 {
-            facts.push(format!("{count} {word}"));
-        }
-    }
-    facts.extend(status.objection.as_ref().map(|why| format!("last: {}", view::name(why))));
-    facts
-}
-
 /// One job in a list.
 pub(super) fn line(status: &Status) -> String {
-    let mut more = facts(status);
+    let mut more = Vec::new();
+    more.extend(status.phase.map(|phase| phase.to_string()));
+    more.extend(status.worker.as_ref().map(|worker| format!("on {}", view::name(worker))));
+    if status.spent.microdollars > 0 {
+        more.push(dollars(status.spent.microdollars));
+    } else if status.spent.tokens > 0 {
+        more.push(format!("{} tokens", status.spent.tokens));
+    }
     more.extend(status.remark.as_ref().map(|why| view::name(why).into_owned()));
     let more = if more.is_empty() { String::new() } else { format!("  ({})", more.join(", ")) };
     format!("{}  {:8}  {}{more}\n", status.id, status.state.name(), view::name(&status.headline))

@@ -1,7 +1,6 @@
 //! `redgreen say`.
 
 use anyhow::Result;
-use redgreen_core::fleet::status::JobState;
 
 use super::CommandContext;
 use super::queue::QueueArgs;
@@ -28,12 +27,8 @@ impl Args {
         let (run, words) = run_and_words(&self.words);
         if let Some(queue) = self.queue.of_job(desk, run)? {
             let status = ops::fleet::say(&queue, run.unwrap_or_default(), words)?;
-            let when = match (&status.state, status.continued) {
-                (JobState::Queued, 1..) => "when a worker continues its run",
-                (JobState::Queued, 0) => "when a worker starts it",
-                _ => "at its next turn",
-            };
-            desk.printer.answer(&format!("job {} gets the message {when}\n", status.id), &status);
+            desk.printer
+                .answer(&format!("job {} gets the message at its next turn\n", status.id), &status);
             return Ok(Code::Done);
         }
         let told = ops::say::say(&desk.project()?, run, words)?;

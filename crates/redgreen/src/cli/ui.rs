@@ -1,14 +1,12 @@
 //! `redgreen ui`: the runs of this repository in the browser.
 
 mod code;
-mod fleet;
 mod pages;
 mod step;
 
 use std::fmt;
 use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener};
-use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use redgreen_core::page::{self, escaped};
@@ -18,10 +16,8 @@ use redgreen_serve::web::{self, Place, Reply, Request, Site};
 use serde::Serialize;
 
 use super::CommandContext;
-use super::queue::{QueueArgs, who};
 use crate::failure::{Code, Failure};
 use crate::journal::LivePlace;
-use crate::ops::fleet::board::{Board, Decision};
 use crate::ops::ui::{Action, Draft, Reviews, View};
 use crate::view;
 use pages::{Chrome, Layout};
@@ -47,8 +43,6 @@ pub(super) struct Args {
     /// Print one page as HTML and exit, such as `/` or `/runs/k3x9?view=cycle-1`
     #[arg(long, value_name = "PATH", conflicts_with_all = ["port", "read_only"])]
     page: Option<String>,
-    #[command(flatten)]
-    queue: QueueArgs,
 }
 
 /// The address of the pages.
@@ -64,13 +58,9 @@ impl Args {
     pub(super) fn perform(self, desk: &CommandContext) -> Result<Code> {
         let reviews =
             Reviews::new(desk.folder.clone(), desk.environment.clone(), desk.stop.clone())?;
-        let stop = desk.stop.part();
-        let board = Board::new(self.queue.place()?, desk.environment.clone(), stop, who(desk));
-        let (reviews, board) = (Arc::new(reviews), Arc::new(board));
         if let Some(path) = &self.page {
-            let pages = Pages { reviews, board: Arc::clone(&board), read_only: true };
+            let pages = Pages { reviews: reviews.into(), read_only: true };
             desk.printer.raw(&pages.get(&Request::to(path))?.body);
-            board.end();
             return Ok(Code::Done);
         }
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).map_err(|error| {
@@ -87,11 +77,10 @@ impl Args {
             &Address { version: 1, url, read_only: self.read_only },
         );
         let allows = if self.read_only { Allows::Reading } else { Allows::Everything };
-        let read_only = self.read_only;
-        let pages = Pages { reviews: Arc::clone(&reviews), board: Arc::clone(&board), read_only };
+        let pages = Pages { reviews: reviews.into(), read_only: self.read_only };
+        let reviews = pages.reviews.clone();
         let served = web::serve(listener, Guard { port, token, allows }, pages);
         reviews.end();
-        board.end();
         served.map_err(|why| Failure::environment(format!("the server stopped: {why}")))?;
         Ok(Code::Done)
     }
@@ -116,8 +105,7 @@ impl askama::filters::Escaper for Harmless {
 }
 
 struct Pages {
-    reviews: Arc<Reviews>,
-    board: Arc<Board>,
+    reviews: std::sync::Arc<Reviews>,
     read_only: bool,
 }
 
@@ -138,10 +126,6 @@ impl Pages {
             }
             ["assets", "ui.js"] => Ok(Reply::file("text/javascript; charset=utf-8", JS)),
             ["assets", "icon.svg"] => Ok(Reply::file("image/svg+xml", ICON)),
-            ["fleet"] => {
-                let (fleet, answer) = self.board.look()?;
-                Ok(Reply::page(fleet::page(self.chrome(), &fleet, answer)?))
-            }
             ["runs", id] => self.run(id, request).map(Reply::page),
             ["runs", id, "turns", turn] => self.transcript(id, turn, None).map(Reply::page),
             ["runs", id, "turns", turn, "attempts", attempt] => {
@@ -184,15 +168,11 @@ impl Pages {
 
     fn post(&self, request: &Request) -> Result<Reply> {
         let parts: Vec<&str> = request.path.split('/').skip(1).collect();
-        let words = request.form("words").unwrap_or_default().replace("\r\n", "\n");
-        let (id, verb) = match parts.as_slice() {
-            ["runs", id, verb] => (id, verb),
-            ["fleet", job, verb] => return self.decide(job, verb, words),
-            _ => {
-                return Err(Failure::usage(format!("there is no action {}", request.path)).into());
-            }
+        let ["runs", id, verb] = parts.as_slice() else {
+            return Err(Failure::usage(format!("there is no action {}", request.path)).into());
         };
         let folder = self.reviews.find(id)?;
+        let words = request.form("words").unwrap_or_default().replace("\r\n", "\n");
         let action = match *verb {
             "comments" => {
                 let id = self.reviews.keep_draft(&folder, draft(request))?;
@@ -224,17 +204,6 @@ impl Pages {
         };
         self.reviews.act(&folder, &action);
         Ok(Reply::see(format!("/runs/{}", folder.id)))
-    }
-
-    fn decide(&self, job: &str, verb: &str, words: String) -> Result<Reply> {
-        let decision = match verb {
-            "approve" => Decision::Approve,
-            "abort" => Decision::Abort,
-            "say" => Decision::Say(words),
-            _ => return Err(Failure::usage(format!("there is no action {verb}")).into()),
-        };
-        self.board.decide(job, &decision);
-        Ok(Reply::see("/fleet".to_owned()))
     }
 
     fn error(&self, status: u16, title: &str, words: &str) -> Reply {
@@ -297,10 +266,7 @@ impl Site for Pages {
     }
 
     fn stamp(&self, path: &str) -> String {
-        match path {
-            "/fleet" => self.board.stamp(),
-            _ => self.reviews.stamp(path.strip_prefix("/runs/")),
-        }
+        self.reviews.stamp(path.strip_prefix("/runs/"))
     }
 
     fn live(&self, path: &str, from: Place) -> (String, Place) {

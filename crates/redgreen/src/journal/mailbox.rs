@@ -39,22 +39,6 @@ pub fn post(folder: &RunFolder, message: &Message, at: i64) -> Result<String> {
         .into());
     }
     let id = format!("{at:013}-{:016x}", RandomState::new().hash_one((at, std::process::id())));
-    put(folder, &id, message)?;
-    Ok(id)
-}
-
-/// Leaves a message that has an id of its own, unless it is there. The engine takes an id once.
-pub fn post_once(folder: &RunFolder, id: &str, message: &Message) -> Result<()> {
-    let mailbox = folder.mailbox();
-    private::create_dir_all(&mailbox).with_context(|| format!("create {}", mailbox.display()))?;
-    if mailbox.join(format!("{id}{ENDING}")).exists() {
-        return Ok(());
-    }
-    put(folder, id, message)
-}
-
-fn put(folder: &RunFolder, id: &str, message: &Message) -> Result<()> {
-    let mailbox = folder.mailbox();
     let act = || format!("write a message to {}", mailbox.display());
     // The reader sees the whole message or nothing.
     let mut file = tempfile::NamedTempFile::new_in(&mailbox).with_context(act)?;
@@ -62,7 +46,7 @@ fn put(folder: &RunFolder, id: &str, message: &Message) -> Result<()> {
         .and_then(|()| file.as_file().sync_all())
         .with_context(act)?;
     file.persist_noclobber(mailbox.join(format!("{id}{ENDING}"))).with_context(act)?;
-    Ok(())
+    Ok(id)
 }
 
 /// The waiting messages, oldest first.

@@ -15,7 +15,6 @@ mod pages;
 mod parsing;
 mod peers;
 mod phases;
-mod scale;
 mod server;
 mod suites;
 mod turns;
@@ -66,8 +65,6 @@ pub enum Part {
     Hook,
     /// The queue of a fleet.
     Fleet,
-    /// A large fleet.
-    Scale,
 }
 
 impl Part {
@@ -333,10 +330,6 @@ pub fn bench(
     }
     if parts.contains(&Part::Fleet) {
         let measures = fleet::measures(&folder, length, environment, &ours, stop, tell)?;
-        bench.measures.extend(measures);
-    }
-    if parts.contains(&Part::Scale) {
-        let measures = scale::measures(&folder, length, environment, stop, tell)?;
         bench.measures.extend(measures);
     }
     bench.goals = goals::goals(&bench);

@@ -1,8 +1,5 @@
 //! `redgreen queue`, `cancel` and `fleet`, and decisions about a job from anywhere.
 
-pub mod board;
-pub mod follow;
-
 use anyhow::Result;
 use redgreen_core::fleet::budget::{Allowance, Share};
 use redgreen_core::fleet::status::{Event, EventSource, JobState, Status};
@@ -31,16 +28,19 @@ pub struct Fleet {
 
 /// The jobs, oldest first. Jobs that are over only on request.
 pub fn jobs(queue: &Queue, all: bool) -> Result<Vec<Status>> {
-    if all { queue.all_statuses() } else { queue.statuses() }
+    let jobs = queue.statuses()?;
+    Ok(jobs.into_iter().filter(|status| all || !status.state.is_over()).collect())
 }
 
 pub fn fleet(queue: &Queue) -> Result<Fleet> {
+    let all = queue.statuses()?;
+    let over = all.iter().filter(|status| status.state.is_over()).count();
     Ok(Fleet {
         version: 1,
         queue: queue.name(),
         workers: queue.workers()?,
-        jobs: queue.statuses()?,
-        over: queue.over()?,
+        jobs: all.into_iter().filter(|status| !status.state.is_over()).collect(),
+        over,
         allowance: queue.allowance()?,
         spent_today: queue.day(&today())?.total(),
     })
@@ -67,8 +67,7 @@ pub fn approve(queue: &Queue, job: &str, by: &str) -> Result<Status> {
     Ok(status)
 }
 
-/// A message for the agents of a job. Its worker gets it with the next heartbeat. A run that waits
-/// is continued by a worker.
+/// A message for the agents of a job. Its worker gets it with the next heartbeat.
 pub fn say(queue: &Queue, job: &str, words: &str) -> Result<Status> {
     let status = find(queue, job)?;
     let text = steer::words(words).map_err(|why| {
@@ -82,11 +81,7 @@ pub fn say(queue: &Queue, job: &str, words: &str) -> Result<Status> {
             .evidence(line)
             .into());
     }
-    let status = tell(queue, &status, &Event::Said { text })?;
-    if status.state == JobState::Queued && status.continued > 0 {
-        queue.send_again(&status)?;
-    }
-    Ok(status)
+    tell(queue, &status, &Event::Said { text })
 }
 
 fn find(queue: &Queue, job: &str) -> Result<Status> {

@@ -7,13 +7,9 @@ mod checkouts;
 mod ending;
 mod merging;
 mod record;
-mod start;
-mod steering;
-mod verdicts;
 
 use attempt::Attempted;
-pub use attempt::usual_home;
-pub use start::{settle, today};
+pub use attempt::{settle, today, usual_home};
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,7 +27,7 @@ use crate::agent::choice::Choice;
 use crate::config::Environment;
 use crate::engine::now;
 use crate::process::Stop;
-use crate::queue::{Delivery, Listener, Queue, WorkerV1};
+use crate::queue::{Delivery, Queue, WorkerV1};
 
 /// How long a worker pauses after a problem of its own. The pause doubles, up to the second value.
 const TROUBLE_PAUSE_MIN: Duration = Duration::from_millis(500);
@@ -108,90 +104,57 @@ pub fn work(
 impl Worker<'_> {
     /// Takes jobs one after another.
     fn slot(&self) {
-        let (mut pause, mut failed, mut listener) = (TROUBLE_PAUSE_MIN, false, None);
+        let mut pause = TROUBLE_PAUSE_MIN;
         while !self.stop.requested() {
-            match self.one(&mut listener) {
-                Ok(Claimed::Job) => {
-                    (pause, failed) = (TROUBLE_PAUSE_MIN, false);
-                    self.set_trouble(None);
-                }
-                Ok(Claimed::NotNow) => {}
+            match self.one() {
+                Ok(Claimed::Job) => pause = TROUBLE_PAUSE_MIN,
+                Ok(Claimed::Nothing) if self.options.until_empty && self.is_over() => return,
                 Ok(Claimed::Nothing) => {
-                    if self.options.until_empty && self.is_over() {
-                        return;
+                    if self.queue.wait().is_err() {
+                        self.stop.sleep(pause).ok();
                     }
-                    // After a job failed here, only one that succeeds shows that all is well.
-                    if !failed {
-                        self.set_trouble(None);
-                    }
-                    self.listen(&mut listener, pause);
                 }
                 Ok(Claimed::Trouble(why)) => {
-                    failed = true;
                     self.pause(why, &mut pause);
+                    continue;
                 }
                 Err(error) => {
-                    listener = None;
                     let words = format!("{error:#}");
                     (self.tell)(&words);
                     self.pause(Label::of(&words), &mut pause);
                     if self.options.until_empty && self.is_over() {
                         return;
                     }
+                    continue;
                 }
             }
+            *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = None;
         }
-    }
-
-    /// Waits for a job. The first time, it only begins to listen, because a job may have come
-    /// before: look once more.
-    fn listen(&self, listener: &mut Option<Listener>, pause: Duration) {
-        match listener {
-            Some(listener) => self.queue.wait(listener),
-            None => match self.queue.listen(&self.group()) {
-                Ok(listening) => *listener = Some(listening),
-                Err(_) => {
-                    self.stop.sleep(pause).ok();
-                }
-            },
-        }
-    }
-
-    fn set_trouble(&self, why: Option<Label>) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
     /// Others get the jobs meanwhile.
     fn pause(&self, why: Label, pause: &mut Duration) {
-        self.set_trouble(Some(why));
+        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
         self.stop.sleep(*pause).ok();
         *pause = (2 * *pause).min(TROUBLE_PAUSE_MAX);
     }
 
     /// Takes a job, if there is one, and runs it.
-    fn one(&self, listener: &mut Option<Listener>) -> Result<Claimed> {
-        // An idle worker checked before.
-        if listener.is_none() {
-            self.has_space()?;
-        }
+    fn one(&self) -> Result<Claimed> {
+        self.has_space()?;
         let lanes = lanes_for(&self.options.labels, &self.queue.lanes()?);
         let Some(delivery) = self.queue.take(&lanes)? else { return Ok(Claimed::Nothing) };
-        // New jobs wake workers that are free.
-        *listener = None;
         self.at_work.lock().unwrap_or_else(PoisonError::into_inner).push(delivery.job.clone());
         let done = self.deliver(&delivery);
         self.at_work
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .retain(|job| *job != delivery.job);
-        match done? {
-            Attempted::Trouble(why) => Ok(Claimed::Trouble(why)),
-            Attempted::NotNow => Ok(Claimed::NotNow),
-            Attempted::Done => {
-                self.done.fetch_add(1, Ordering::Relaxed);
-                Ok(Claimed::Job)
-            }
+        if let Attempted::Trouble(why) = done? {
+            return Ok(Claimed::Trouble(why));
         }
+        self.done.fetch_add(1, Ordering::Relaxed);
+        Ok(Claimed::Job)
     }
 
     fn deliver(&self, delivery: &Delivery) -> Result<Attempted> {
@@ -203,13 +166,6 @@ impl Worker<'_> {
                 Err(error.context(format!("job {}", delivery.job.head())))
             }
         }
-    }
-
-    /// The workers that take the same jobs.
-    fn group(&self) -> String {
-        let mut labels: Vec<&str> = self.options.labels.iter().map(Tag::as_str).collect();
-        labels.sort_unstable();
-        if labels.is_empty() { "any".to_owned() } else { labels.join("+") }
     }
 
     /// No job is left for anyone.
@@ -260,8 +216,6 @@ impl Worker<'_> {
 
 enum Claimed {
     Job,
-    /// It must not start, or not here and now.
-    NotNow,
     /// This worker could not work on it.
     Trouble(Label),
     Nothing,

@@ -13,13 +13,15 @@ use redgreen_core::fleet::MERGE_LANE;
 use redgreen_core::names::JobId;
 use serde::{Deserialize, Serialize};
 
-use super::{Change, Delivery, Kind, Lease};
+use super::{Delivery, Kind, Lease};
 use crate::{foreign, platform, private};
 
 /// How often an idle worker checks again: an expired lease sends no event.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// How often a watcher is asked whether to continue.
 const WATCH_IDLE: Duration = Duration::from_millis(250);
+/// A worker's record is valid for this many leases.
+const WORKER_LEASES: u32 = 3;
 /// File names start with the message number, padded to this many digits so that they sort.
 const DIGITS: usize = 12;
 /// The maximum size of a record in a local queue.
@@ -42,9 +44,10 @@ struct Message {
 
 impl Folder {
     pub(super) fn open(root: &Path, lease: Duration) -> Result<Self> {
-        for kind in [Kind::Job, Kind::Status, Kind::Over, Kind::Worker, Kind::Day, Kind::Allowance]
+        for name in
+            [Kind::Job, Kind::Status, Kind::Worker, Kind::Day, Kind::Allowance].map(Kind::name)
         {
-            make(&root.join("records").join(kind.name()))?;
+            make(&root.join("records").join(name))?;
         }
         make(&root.join("lanes"))?;
         private::close(root).with_context(|| format!("close {} to others", root.display()))?;
@@ -84,23 +87,9 @@ impl Folder {
         write(&path, revision + 1, bytes)
     }
 
-    /// Watchers see a change whose record is gone: they are told of renamed files only.
     pub(super) fn delete(&self, kind: Kind, key: &str) -> Result<()> {
         let _lock = self.lock()?;
-        let path = self.record(kind, key);
-        if path.exists() {
-            write(&path, 0, b"")?;
-        }
-        remove(&path)
-    }
-
-    pub(super) fn forget(&self, kind: Kind, key: &str) -> Result<()> {
-        let _lock = self.lock()?;
         remove(&self.record(kind, key))
-    }
-
-    pub(super) fn count(&self, kind: Kind) -> Result<usize> {
-        Ok(names(&self.root.join("records").join(kind.name()))?.len())
     }
 
     pub(super) fn list(&self, kind: Kind) -> Result<Vec<Vec<u8>>> {
@@ -111,7 +100,7 @@ impl Folder {
             let silent = || {
                 let written =
                     path.metadata().and_then(|facts| facts.modified()).unwrap_or(UNIX_EPOCH);
-                written.elapsed().unwrap_or_default() > self.lease * super::WORKER_LEASES
+                written.elapsed().unwrap_or_default() > self.lease * WORKER_LEASES
             };
             if kind == Kind::Worker && silent() {
                 continue;
@@ -121,29 +110,30 @@ impl Folder {
         Ok(found)
     }
 
-    /// Reports every record, then waits for file system events. Of jobs that are over, only new ones.
-    pub(super) fn watch(
-        &self,
-        kind: Kind,
-        see: &mut dyn FnMut(Option<Change<'_>>) -> bool,
-    ) -> Result<()> {
-        let folder = self.root.join("records").join(kind.name());
+    /// Reports every job, then waits for file system events.
+    pub(super) fn watch(&self, see: &mut dyn FnMut(Option<&[u8]>) -> bool) -> Result<()> {
+        let folder = self.root.join("records").join(Kind::Status.name());
         let act = || format!("watch {}", folder.display());
         let mut watcher = platform::Watcher::new(&folder).with_context(act)?;
-        let mut news = if kind == Kind::Over { Vec::new() } else { names(&folder)? };
-        loop {
-            for name in news.iter().filter(|name| !name.starts_with('.')) {
-                let record = read(&folder.join(name))?;
-                let value = record.as_ref().map(|(bytes, _)| bytes.as_slice());
-                if !see(Some(Change { key: name, value })) {
-                    return Ok(());
-                }
-            }
-            let changed = watcher.changed(WATCH_IDLE).with_context(act)?;
-            if changed.is_empty() && !see(None) {
+        for name in names(&folder)? {
+            if let Some((bytes, _)) = read(&folder.join(name))?
+                && !see(Some(&bytes))
+            {
                 return Ok(());
             }
-            news = changed.into_iter().filter_map(|name| name.into_string().ok()).collect();
+        }
+        loop {
+            let changed = watcher.changed(WATCH_IDLE).with_context(act)?;
+            let mut goes_on = !changed.is_empty() || see(None);
+            let names = changed.iter().filter_map(|name| name.to_str());
+            for name in names.filter(|name| !name.starts_with('.')) {
+                if let Some((bytes, _)) = read(&folder.join(name))?.filter(|_| goes_on) {
+                    goes_on = see(Some(&bytes));
+                }
+            }
+            if !goes_on {
+                return Ok(());
+            }
         }
     }
 

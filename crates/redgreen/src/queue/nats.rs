@@ -5,20 +5,14 @@ use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use redgreen_core::fleet::MERGE_LANE;
 use redgreen_core::names::JobId;
-use redgreen_serve::nats::{Address, Change, Keep, LeasedMessage, Nats, Since, Versioned, Wakes};
+use redgreen_serve::nats::{Address, Keep, LeasedMessage, Nats, Versioned};
 
 use super::{Delivery, Kind, Lease, Place};
 use crate::failure::Failure;
 
-/// How long an idle worker sleeps before it looks for redelivered messages: a part of the lease,
-/// within these limits.
-const IDLE_PART: u32 = 6;
-const IDLE_MIN: Duration = Duration::from_secs(1);
-const IDLE_MAX: Duration = Duration::from_secs(5);
-/// How long the server keeps jobs that are over.
-const OVER_KEPT: Duration = Duration::from_secs(90 * 24 * 3600);
+/// How long an idle worker sleeps before it looks for redelivered messages.
+const IDLE_MAX: Duration = Duration::from_secs(1);
 /// How often a watcher is asked whether to continue.
 const WATCH_IDLE: Duration = Duration::from_millis(250);
 
@@ -45,7 +39,7 @@ impl Server {
         };
         let nats = Nats::connect(&address).map_err(|why| {
             Failure::environment(format!("the queue {name} cannot be used: {why}"))
-                .evidence("expected a nats-server with JetStream that lets you in")
+                .evidence("expected a nats-server with JetStream")
                 .next("nats-server -js, or omit --queue to use a folder on this machine")
         })?;
         Ok(Self { name, lease, nats })
@@ -81,27 +75,12 @@ impl Server {
         self.told("remove a record", self.nats.delete(kind.name(), key, keep(kind)))
     }
 
-    pub(super) fn forget(&self, kind: Kind, key: &str) -> Result<()> {
-        self.told("remove a record", self.nats.forget(kind.name(), key, keep(kind)))
-    }
-
-    pub(super) fn count(&self, kind: Kind) -> Result<usize> {
-        let count = self.told("count records", self.nats.count(kind.name(), keep(kind)))?;
-        Ok(usize::try_from(count).unwrap_or(usize::MAX))
-    }
-
     pub(super) fn list(&self, kind: Kind) -> Result<Vec<Vec<u8>>> {
         self.told("list records", self.nats.list(kind.name(), keep(kind)))
     }
 
-    pub(super) fn watch(
-        &self,
-        kind: Kind,
-        see: &mut dyn FnMut(Option<Change<'_>>) -> bool,
-    ) -> Result<()> {
-        let since = if kind == Kind::Over { Since::Now } else { Since::Ever };
-        let watched = self.nats.watch(kind.name(), keep(kind), since, WATCH_IDLE, see);
-        self.told("watch the queue", watched)
+    pub(super) fn watch(&self, see: &mut dyn FnMut(Option<&[u8]>) -> bool) -> Result<()> {
+        self.told("watch the jobs", self.nats.watch(Kind::Status.name(), WATCH_IDLE, see))
     }
 
     pub(super) fn send(&self, lane: &str, alone: bool, id: &str, job: &JobId) -> Result<()> {
@@ -113,8 +92,7 @@ impl Server {
     }
 
     pub(super) fn take(&self, lane: &str) -> Result<Option<Delivery>> {
-        let taken = self.nats.take(lane, lane.starts_with(MERGE_LANE));
-        let Some(taken) = self.told("take a job", taken)? else { return Ok(None) };
+        let Some(taken) = self.told("take a job", self.nats.take(lane))? else { return Ok(None) };
         match JobId::parse(&taken.text) {
             Ok(job) => {
                 let (number, lane) = (taken.sequence, lane.to_owned());
@@ -128,12 +106,8 @@ impl Server {
         }
     }
 
-    pub(super) fn listen(&self, group: &str) -> Result<Wakes> {
-        self.told("wait for jobs", self.nats.listen(group))
-    }
-
-    pub(super) fn wait(&self, wakes: &mut Wakes) {
-        self.nats.wait(wakes, (self.lease / IDLE_PART).clamp(IDLE_MIN, IDLE_MAX));
+    pub(super) fn wait(&self) -> Result<()> {
+        self.told("wait for jobs", self.nats.wait(IDLE_MAX))
     }
 
     pub(super) fn beat(&self, taken: &LeasedMessage) -> Result<()> {
@@ -156,7 +130,6 @@ impl Server {
 fn keep(kind: Kind) -> Keep {
     match kind {
         Kind::Worker => Keep::Briefly,
-        Kind::Over => Keep::For(OVER_KEPT),
         Kind::Job | Kind::Status | Kind::Day | Kind::Allowance => Keep::Always,
     }
 }

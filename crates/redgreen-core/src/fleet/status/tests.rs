@@ -35,18 +35,12 @@ fn event(word: &str) -> Event {
             record: Oid::named("r"),
             phase: Some(Phase::Red),
             spent: Share::default(),
-            verdicts: Some(Verdicts { accepted: 2, refused: 1, undecided: 0 }),
         },
         "record" => Event::Progress {
             run: None,
             record: Oid::named("c"),
             phase: None,
             spent: Share::default(),
-            verdicts: None,
-        },
-        "object" => Event::Objected {
-            verdicts: Verdicts { accepted: 1, refused: 1, undecided: 0 },
-            why: label("red refused: red.nothing-fails"),
         },
         "finish" => Event::Stopped { why: label("done"), finished: true },
         "undecided" => Event::Stopped { why: label("undecided"), finished: false },
@@ -186,6 +180,7 @@ fn what_does_not_fit_the_state_is_rejected() {
     check("claim, approve", "a job that is running cannot be approved");
     check("claim, finish, approve, approve", "a job that is merging cannot be approved");
     check("claim, merge", "a job that is running cannot be merged");
+    check("claim, finish, say", "a job that is waiting cannot be told anything");
     check("claim, refuse, claim", "a job that is refused cannot be claimed");
 }
 
@@ -222,74 +217,4 @@ fn a_job_waits_for_those_before_it() {
         assert_eq!(ready(&[id()], |_| state.clone()), expected);
     }
     assert_eq!(ready(&[], |_| None), Readiness::Yes);
-}
-
-#[test]
-fn an_objection_of_the_judge_is_shown_until_the_phase_is_accepted() {
-    let objected = play(MergeWhen::Approved, "claim, object").unwrap();
-    assert_eq!(objected.verdicts, Verdicts { accepted: 1, refused: 1, undecided: 0 });
-    assert_eq!(objected.objection.as_deref(), Some("red refused: red.nothing-fails"));
-    assert_eq!(objected.log.last().unwrap().event, "red refused: red.nothing-fails");
-    let accepted = play(MergeWhen::Approved, "claim, object, push").unwrap();
-    assert_eq!(accepted.verdicts.accepted, 2);
-    assert_eq!(accepted.objection, None);
-    // The claim of another worker knows nothing about verdicts.
-    let taken_over = play(MergeWhen::Approved, "claim, push, claim, record").unwrap();
-    assert_eq!(taken_over.verdicts.accepted, 2);
-    check(
-        "claim, claim, late object",
-        "another worker has the job: this is claim 1, the latest is 2",
-    );
-}
-
-#[test]
-fn a_worker_leaves_a_job_that_failed_on_it_to_others_that_have_not_tried() {
-    let label = |text: &str| Label::of(text);
-    let leaves = |words: &str, others: &[(&str, bool)], needs: &[&str], now: i64| {
-        let mut status = play(MergeWhen::Approved, words).unwrap();
-        status.labels = needs.iter().map(|tag| Tag::parse(tag).unwrap()).collect();
-        let names: Vec<(Label, bool)> =
-            others.iter().map(|(name, in_trouble)| (label(name), *in_trouble)).collect();
-        let gpu = [Tag::parse("gpu").unwrap()];
-        let all: Vec<Candidate<'_>> = names
-            .iter()
-            .map(|(name, in_trouble)| Candidate { name, labels: &gpu, in_trouble: *in_trouble })
-            .collect();
-        leaves_to_others(&status, &label("one"), &all, now)
-    };
-    let (both, alone) = (&[("one", false), ("two", false)][..], &[("one", false)][..]);
-    let troubled = &[("two", true)][..];
-    let (any, gpu, windows) = (&[][..], &["gpu"][..], &["windows"][..]);
-    for (words, others, needs, now, expected) in [
-        ("claim, fail", both, any, 2, true),
-        ("claim, trouble", both, any, 2, true),
-        ("claim, fail", both, gpu, 2, true),
-        // Nobody else could take it.
-        ("claim, fail", alone, any, 2, false),
-        ("claim, fail", troubled, any, 2, false),
-        ("claim, fail", both, windows, 2, false),
-        // All have tried, or a long time has passed.
-        ("claim, fail, claim2, fail", both, any, 2, false),
-        ("claim, fail", both, any, LEFT_TO_OTHERS_MS + 2, false),
-        // It made progress since, or never failed.
-        ("claim, fail, claim2, push, claim2, back", both, any, 2, false),
-        ("claim, back", both, any, 2, false),
-    ] {
-        assert_eq!(
-            leaves(words, others, needs, now),
-            expected,
-            "{words} {others:?} {needs:?} {now}"
-        );
-    }
-}
-
-#[test]
-fn a_message_sends_a_run_that_waits_back_to_the_workers() {
-    check("claim, undecided, say", "queued");
-    check("claim, finish, say, claim2, push, finish, approve, claim, merge", "merged");
-    let said = play(MergeWhen::Approved, "claim, undecided, say").unwrap();
-    assert_eq!((said.continued, said.messages.len(), said.remark), (1, 1, None));
-    let running = play(MergeWhen::Approved, "claim, say").unwrap();
-    assert_eq!((running.continued, running.state), (0, JobState::Running));
-    check("claim, finish, approve, say", "a job that is merging cannot be told anything");
 }

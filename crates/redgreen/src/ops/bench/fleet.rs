@@ -67,34 +67,21 @@ pub(super) fn measures(
         tell("skipping the queue on NATS: nats-server is not on the PATH");
         return Ok(all);
     }
-    let (measured, _) = on_server(&folder.join("fleet-nats"), stop, |url| {
-        bench.measures("NATS", url, folder, tell)
-    })?;
-    all.extend(measured);
-    Ok(all)
-}
-
-/// Starts a NATS server for a measurement. Also returns the server's peak memory.
-pub(super) fn on_server<T>(
-    store: &Path,
-    stop: &Stop,
-    measure: impl FnOnce(&str) -> Result<T>,
-) -> Result<(T, Option<u64>)> {
     let over = stop.part();
     let port = free_port().context("find a free port")?;
     let server = Program::new("nats-server")
-        .cwd(store.parent().unwrap_or(store))
+        .cwd(folder)
         .args(["-js", "-a", "127.0.0.1", "-p"])
         .arg(port.to_string())
         .arg("-sd")
-        .arg(store);
+        .arg(folder.join("fleet-nats"));
     thread::scope(|scope| {
         let running = scope.spawn(|| server.output(SERVER_MAX, &over));
-        let measured = measure(&format!("nats://127.0.0.1:{port}"));
-        let peak = over.peak_memory_at_work();
+        let measured = bench.measures("NATS", &format!("nats://127.0.0.1:{port}"), folder, tell);
         over.request();
         running.join().ok();
-        Ok((measured?, peak))
+        all.extend(measured?);
+        Ok(all)
     })
 }
 
@@ -118,7 +105,14 @@ impl Fleet<'_> {
         folder: &Path,
         tell: &mut dyn FnMut(&str),
     ) -> Result<Vec<Measure>> {
-        let queue = opened(url, self.environment, self.stop)?;
+        let begun = Instant::now();
+        let queue = loop {
+            match self.open(url) {
+                Ok(queue) => break queue,
+                Err(error) if begun.elapsed() > SERVER_STARTS_MAX => return Err(error),
+                Err(_) => self.stop.sleep(Duration::from_millis(50))?,
+            }
+        };
         let mut all = self.throughput(name, url, &queue, tell)?;
 
         tell(&format!("an idle worker, queue in {name}"));
@@ -146,6 +140,16 @@ impl Fleet<'_> {
         let median = medians.first().copied().context("time the list of jobs")?;
         all.push(Measure::new(format!("the list of {count} queued jobs, {name}"), median));
         Ok(all)
+    }
+
+    fn open(&self, url: &str) -> Result<Queue> {
+        let place = Place {
+            queue: Some(url.to_owned()),
+            credentials: None,
+            certificate: None,
+            lease: Some(LEASE),
+        };
+        Queue::open(&place, self.environment)
     }
 
     /// Workers that do with the queue what `redgreen work` does, with agents that wait.
@@ -195,7 +199,7 @@ impl Fleet<'_> {
     }
 
     fn worker(&self, url: &str, number: usize) -> Result<Done> {
-        let queue = open(url, self.environment)?;
+        let queue = self.open(url)?;
         let name = Label::of(&format!("bench {number}"));
         let before = queue.traffic();
         let mut done = Done::default();
@@ -204,7 +208,7 @@ impl Fleet<'_> {
             let begun = Instant::now();
             let lanes = lanes_for(&[], &queue.lanes()?);
             let Some(delivery) = queue.take(&lanes)? else { break };
-            perform(&queue, &delivery, &name, WAIT)?;
+            perform(&queue, &delivery, &name)?;
             done.own += begun.elapsed().saturating_sub(WAIT);
             done.jobs += 1;
         }
@@ -212,28 +216,6 @@ impl Fleet<'_> {
         done.messages = after.0.saturating_sub(before.0);
         done.bytes = after.1.saturating_sub(before.1);
         Ok(done)
-    }
-}
-
-pub(super) fn open(url: &str, environment: &Environment) -> Result<Queue> {
-    let place = Place {
-        queue: Some(url.to_owned()),
-        credentials: None,
-        certificate: None,
-        lease: Some(LEASE),
-    };
-    Queue::open(&place, environment)
-}
-
-/// The queue of a server that is starting.
-pub(super) fn opened(url: &str, environment: &Environment, stop: &Stop) -> Result<Queue> {
-    let begun = Instant::now();
-    loop {
-        match open(url, environment) {
-            Ok(queue) => return Ok(queue),
-            Err(error) if begun.elapsed() > SERVER_STARTS_MAX => return Err(error),
-            Err(_) => stop.sleep(Duration::from_millis(50))?,
-        }
     }
 }
 
@@ -247,12 +229,7 @@ struct Done {
 }
 
 /// The messages of a worker for one job: the claim, each pushed phase, the end.
-pub(super) fn perform(
-    queue: &Queue,
-    delivery: &Delivery,
-    name: &Label,
-    wait: Duration,
-) -> Result<()> {
+fn perform(queue: &Queue, delivery: &Delivery, name: &Label) -> Result<()> {
     let (job, status) = (queue.job(&delivery.job)?, queue.status(&delivery.job)?);
     ensure!(job.is_some() && status.is_some(), "job {} is incomplete", delivery.job);
     let tell =
@@ -264,10 +241,10 @@ pub(super) fn perform(
     let claim = Event::Claimed { worker: name.clone(), message, day: None };
     let from = EventSource::Worker { epoch: tell(EventSource::Anyone, &claim)?.epoch };
     for (number, phase) in PHASES.into_iter().enumerate() {
-        thread::sleep(wait / 5);
+        thread::sleep(WAIT / 5);
         let record = Oid::parse(&format!("{number:040x}")).context("name a commit")?;
         let (phase, spent) = (Some(phase), redgreen_core::fleet::budget::Share::default());
-        tell(from, &Event::Progress { run: None, record, phase, spent, verdicts: None })?;
+        tell(from, &Event::Progress { run: None, record, phase, spent })?;
     }
     queue.beat(delivery)?;
     let why = Label::of("waiting for a human");
@@ -276,7 +253,7 @@ pub(super) fn perform(
     queue.done(delivery)
 }
 
-pub(super) fn job(text: &str) -> Result<Job> {
+fn job(text: &str) -> Result<Job> {
     Ok(Job {
         version: VERSION,
         repository: Repository::parse("https://example.com/a/b.git")?,
@@ -299,11 +276,11 @@ fn watched_until_the_limit(program: &Program, stop: &Stop) -> Result<(bool, Opti
     Ok((output.success(), peak))
 }
 
-pub(super) fn milliseconds(time: Duration) -> f64 {
+fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a number of jobs")]
-pub(super) fn as_float(count: usize) -> f64 {
+fn as_float(count: usize) -> f64 {
     count as f64
 }

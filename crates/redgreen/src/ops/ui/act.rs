@@ -68,7 +68,7 @@ impl Reviews {
     pub fn act(&self, folder: &RunFolder, action: &Action) {
         match self.perform(folder, action) {
             Ok(words) => self.notice(folder, true, words),
-            Err(error) => self.notice(folder, false, view::error_lines(&error)),
+            Err(error) => self.notice(folder, false, words_of(&error)),
         }
     }
 
@@ -175,7 +175,7 @@ impl Reviews {
             let resumed = resume::resume(&project, &request, &mut |_: Progress<'_>| {});
             let (is_good, text) = match resumed {
                 Ok(stopped) => (true, ended(&stopped)),
-                Err(error) => (false, view::error_lines(&error)),
+                Err(error) => (false, words_of(&error)),
             };
             notices.put(&folder.id, is_good, text);
         })?;
@@ -215,4 +215,19 @@ fn item(message: &str) -> String {
 
 fn ended(stopped: &RunEnd) -> String {
     view::plain(&view::outcome(&stopped.outcome))
+}
+
+/// An error in a few lines, with the next step.
+fn words_of(error: &anyhow::Error) -> String {
+    match error.chain().find_map(|cause| cause.downcast_ref::<Failure>()) {
+        Some(Failure { what, evidence, next, .. }) => {
+            let next = next.iter().map(|next| format!("next: {next}"));
+            std::iter::once(what.clone())
+                .chain(evidence.iter().cloned())
+                .chain(next)
+                .collect::<Vec<_>>()
+                .join("\n")
+        }
+        None => format!("{error:#}"),
+    }
 }

@@ -1,7 +1,6 @@
 //! One delivery of a job: whether it may start, the claim, the run with its pushes, and the result.
 
 use std::fs::{self, File};
-use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -10,28 +9,32 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use redgreen_core::event::Outcome;
-use redgreen_core::fleet::budget::Share;
-use redgreen_core::fleet::status::{Event, EventSource, JobState, Rejected, Status, Verdicts};
+use redgreen_core::fleet::budget::{BudgetError, Share};
+use redgreen_core::fleet::status::{
+    Event, EventSource, JobState, Readiness, Rejected, Status, ready,
+};
 use redgreen_core::fleet::{BriefSource, Job, Syntax};
 use redgreen_core::names::{JobId, Label};
 use redgreen_core::report::Exit;
 use redgreen_core::state::State;
+use redgreen_core::steer::Message;
 
 use super::ending::{failure_of, no_fault_of_the_job, pause, stopped, words_of};
 use super::record::{PushResult, Record, ref_of};
-use super::start::{Start, is_left_to_others, may_start, records, settle};
-use super::verdicts::{self, Heard};
-use super::{LeaseClock, Worker, checkouts, merging, steering};
+use super::{LeaseClock, Worker, checkouts, merging};
 use crate::config;
 use crate::engine::{Project, now};
 use crate::failure::Code;
 use crate::git::Remote;
-use crate::journal::{self, RunFolder};
+use crate::journal::{self, RunFolder, mailbox};
 use crate::ops;
 use crate::private;
 use crate::process::{Answer, Attention, Limits, Output, ProcessEvent, Program, Stop};
-use crate::queue::Delivery;
+use crate::queue::{Delivery, Queue};
 
+/// How soon a job that cannot start yet comes back.
+const NOT_YET: Duration = Duration::from_secs(2);
+const NO_BUDGET: Duration = Duration::from_secs(20);
 /// An upper limit. The limits of a run are much smaller.
 const RUN_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 const OUTPUT_BYTES_MAX: usize = 256 << 10;
@@ -67,16 +70,14 @@ pub(super) enum End {
 /// The result of a delivery for the worker.
 pub(super) enum Attempted {
     Done,
-    /// It was not started.
-    NotNow,
-    /// It failed here, perhaps because of this machine, and others get the job.
+    /// Its disk or its network failed, and others get the job.
     Trouble(Label),
 }
 
 pub(super) fn attempt(worker: &Worker<'_>, delivery: &Delivery) -> Result<Attempted> {
     match claim(worker, delivery)? {
         Some(claim) => claim.perform(delivery),
-        None => Ok(Attempted::NotNow),
+        None => Ok(Attempted::Done),
     }
 }
 
@@ -84,7 +85,9 @@ pub(super) fn attempt(worker: &Worker<'_>, delivery: &Delivery) -> Result<Attemp
 fn claim<'a>(worker: &'a Worker<'a>, delivery: &Delivery) -> Result<Option<Claim<'a>>> {
     let queue = worker.queue;
     let handled = || queue.done(delivery).map(|()| None);
-    let Some((job, status)) = records(worker, delivery)? else { return Ok(None) };
+    let Some((job, status)) = queue.job(&delivery.job)?.zip(queue.status(&delivery.job)?) else {
+        return handled();
+    };
     match (&status.state, delivery.is_merge()) {
         (JobState::Queued | JobState::Running, false) | (JobState::Merging, true) => {}
         (JobState::Merging, false) => {
@@ -94,9 +97,6 @@ fn claim<'a>(worker: &'a Worker<'a>, delivery: &Delivery) -> Result<Option<Claim
         }
         // A message of a job that is already further.
         _ => return handled(),
-    }
-    if is_left_to_others(worker, delivery, &status)? {
-        return Ok(None);
     }
     let day = match may_start(worker, delivery, &job, &status)? {
         Start::Yes { day } => day,
@@ -149,6 +149,79 @@ fn queue_name(status: &Status) -> String {
     JobId::of_digest(&Sha256::digest(status.repository.as_bytes())).to_string()
 }
 
+enum Start {
+    Yes {
+        day: Option<Label>,
+    },
+    /// The message is handled.
+    No,
+}
+
+/// Whether earlier jobs are done, and the budget suffices.
+fn may_start(
+    worker: &Worker<'_>,
+    delivery: &Delivery,
+    job: &Job,
+    status: &Status,
+) -> Result<Start> {
+    let queue = worker.queue;
+    if delivery.is_merge() {
+        return Ok(Start::Yes { day: None });
+    }
+    let refuse = |why: Label| -> Result<Start> {
+        (worker.tell)(&format!("job {} refused: {why}", status.id.head()));
+        // Another worker was faster and already reported it.
+        queue.append(&status.id, EventSource::Anyone, &Event::Refused { why }, now())?.ok();
+        queue.done(delivery)?;
+        Ok(Start::No)
+    };
+    let defer = |why: Label, pause: Duration| -> Result<Start> {
+        if status.remark.as_ref() != Some(&why) {
+            queue.append(&status.id, EventSource::Anyone, &Event::Deferred { why }, now())?.ok();
+        }
+        queue.later(delivery, pause)?;
+        Ok(Start::No)
+    };
+    let mut before = Vec::new();
+    for id in &job.after {
+        before.push((id, queue.status(id)?.map(|status| status.state)));
+    }
+    match ready(&job.after, |id| before.iter().find(|(known, _)| *known == id)?.1.clone()) {
+        Readiness::Yes => {}
+        Readiness::NotYet { why } => return defer(why, NOT_YET),
+        Readiness::Never { why } => return refuse(why),
+    }
+    let allowance = queue.allowance()?;
+    if allowance.is_unlimited() || status.day.is_some() {
+        return Ok(Start::Yes { day: None });
+    }
+    let today = today();
+    match queue.change_day(&today, |day| day.reserve(&allowance, &status.id, &job.limits))? {
+        Ok(_) => Ok(Start::Yes { day: Some(Label::of(&today)) }),
+        Err(BudgetError::Today { words }) => defer(Label::of(&words), NO_BUDGET),
+        Err(BudgetError::Never { words }) => refuse(Label::of(&words)),
+        Err(BudgetError::NoLimit { option }) => refuse(Label::of(&format!(
+            "the fleet has a daily budget, but the job has no budget: {option}"
+        ))),
+    }
+}
+
+/// Returns what a job has reserved and will not spend.
+pub fn settle(queue: &Queue, status: &Status) -> Result<()> {
+    let may_spend = matches!(status.state, JobState::Queued | JobState::Running);
+    if let (Some(day), false) = (&status.day, may_spend) {
+        let (id, spent) = (&status.id, status.spent);
+        queue.change_day(day, |day| Ok::<_, ()>(day.settle(id, spent)))?.ok();
+    }
+    Ok(())
+}
+
+/// The day for budgets, the same on every worker.
+pub fn today() -> String {
+    let date = jiff::Timestamp::from_millisecond(now()).unwrap_or_default();
+    date.strftime("%Y-%m-%d").to_string()
+}
+
 impl Claim<'_> {
     fn perform(&self, delivery: &Delivery) -> Result<Attempted> {
         let over = Stop::default();
@@ -170,7 +243,7 @@ impl Claim<'_> {
             End::Event(event) => {
                 let event = no_fault_of_the_job(event);
                 self.finish(delivery, &event)?;
-                if let Event::Troubled { why } | Event::Failed { why } = event {
+                if let Event::Troubled { why } = event {
                     return Ok(Attempted::Trouble(why));
                 }
             }
@@ -246,7 +319,9 @@ impl Claim<'_> {
                 self.stop.request();
             }
             if let Some(folder) = self.run_folder() {
-                steering::post(&folder, &status, told).ok();
+                for text in status.messages.iter().skip(told) {
+                    mailbox::post(&folder, &Message::Say { text: text.clone() }, now()).ok();
+                }
                 told = status.messages.len();
             }
         }
@@ -326,16 +401,15 @@ impl Claim<'_> {
     pub(super) fn progress(
         &self,
         record: &redgreen_core::names::Oid,
-        run: Option<(&State, Verdicts)>,
+        state: Option<&State>,
     ) -> Result<bool> {
-        let (state, verdicts) = run.unzip();
         let spent = state.map_or(self.status.spent, |state| Share {
             tokens: state.spent.tokens,
             microdollars: state.spent.microdollars,
         });
         let run = state.map(|state| state.run.id.clone());
-        let (record, phase) = (record.clone(), state.map(State::phase));
-        let event = Event::Progress { run, record, phase, spent, verdicts };
+        let event =
+            Event::Progress { run, record: record.clone(), phase: state.map(State::phase), spent };
         Ok(self.worker.queue.append(&self.status.id, self.epoch(), &event, now())?.is_ok())
     }
 
@@ -345,24 +419,14 @@ impl Claim<'_> {
             Err(end) => return Ok(end),
         };
         let known = restored.as_ref().map(state_of).transpose()?.flatten();
-        if let Some(folder) = &restored {
-            steering::post(folder, &self.status, 0)?;
-        }
         // The worker before may have died between its last push and its last message.
         let finished = known.as_ref().is_some_and(|state| {
-            state.left.as_ref().is_some_and(has_ended) && !steering::continues(&self.status, state)
+            state.left.as_ref().is_some_and(|left| *left != Outcome::Interrupted)
         });
         let mut output = None;
         if !finished {
             let program = match &restored {
-                Some(folder) => {
-                    let more = known.as_ref().and_then(|state| steering::item(&self.status, state));
-                    let more = more.map(|item| format!("--more={item}"));
-                    let mut words = vec!["resume", "--json"];
-                    words.extend(more.as_deref());
-                    words.push(&folder.id);
-                    self.program(&words)
-                }
+                Some(folder) => self.program(&["resume", "--json", &folder.id]),
                 None => self.first_program()?,
             };
             let (heard, fenced) = self.attend(&program, &mut record)?;
@@ -389,10 +453,10 @@ impl Claim<'_> {
         }
         // A run that did not finish continues elsewhere from its last accepted phase, which is
         // already pushed.
-        let left = state.left.as_ref().is_some_and(has_ended);
+        let left = state.left.as_ref().is_some_and(|left| *left != Outcome::Interrupted);
         if !finished && left {
             let draft = record.draft(&folder, None)?;
-            if !self.progress(&draft.commit, Some((&state, verdicts::verdicts(&folder)?)))?
+            if !self.progress(&draft.commit, Some(&state))?
                 || record.push(draft)? == PushResult::Fenced
             {
                 return Ok(End::Fenced);
@@ -409,27 +473,18 @@ impl Claim<'_> {
         remote.push_notes(&record.git)
     }
 
-    /// Runs the engine, and pushes each accepted phase during the next one. Tells the queue about
-    /// refused work at once.
+    /// Runs the engine, and pushes each accepted phase during the next one.
     fn attend(&self, program: &Program, record: &mut Record<'_>) -> Result<(Output, bool)> {
-        let (sender, phases) = mpsc::channel::<Heard>();
+        let (sender, phases) = mpsc::channel::<u64>();
         let limits = Limits { wall: RUN_MAX, output_bytes_max: OUTPUT_BYTES_MAX };
         thread::scope(|scope| {
             let pusher = scope.spawn(move || -> Result<bool> {
-                while let Ok(first) = phases.recv() {
-                    // Only the latest of each kind counts.
-                    let (mut line, mut objection) = (None, None);
-                    for heard in iter::once(first).chain(phases.try_iter()) {
-                        match heard {
-                            Heard::Accepted(accepted) => (line, objection) = (Some(accepted), None),
-                            Heard::Objected(why) => objection = Some(why),
-                        }
+                while let Ok(mut line) = phases.recv() {
+                    // Only the latest counts.
+                    while let Ok(later) = phases.try_recv() {
+                        line = later;
                     }
-                    let is_ours = match line {
-                        Some(line) => self.push_phase(record, line)?,
-                        None => true,
-                    };
-                    if !is_ours || !objection.map_or(Ok(true), |why| self.object(why))? {
+                    if !self.push_phase(record, line)? {
                         self.lose();
                         return Ok(false);
                     }
@@ -438,9 +493,9 @@ impl Claim<'_> {
             });
             let mut listener = |heard: ProcessEvent<'_>| {
                 if let ProcessEvent::Line { text, .. } = heard
-                    && let Some(heard) = verdicts::heard(text)
+                    && let Some(line) = accepted(text)
                 {
-                    sender.send(heard).ok();
+                    sender.send(line).ok();
                 }
                 Answer::Nothing
             };
@@ -469,25 +524,13 @@ impl Claim<'_> {
         let Some(folder) = self.run_folder() else { return Ok(true) };
         let Some(state) = state_of(&folder)? else { return Ok(true) };
         let draft = record.draft(&folder, Some(line))?;
-        if !self.progress(&draft.commit, Some((&state, verdicts::verdicts(&folder)?)))? {
+        if !self.progress(&draft.commit, Some(&state))? {
             return Ok(false);
         }
         match record.push(draft)? {
             PushResult::Yes => Ok(true),
             PushResult::Fenced => Ok(false),
             PushResult::No { words } => bail!("push the run: {words}"),
-        }
-    }
-
-    /// False: another worker has the job.
-    fn object(&self, why: Label) -> Result<bool> {
-        let Some(folder) = self.run_folder() else { return Ok(true) };
-        let event = Event::Objected { verdicts: verdicts::verdicts(&folder)?, why };
-        match self.worker.queue.append(&self.status.id, self.epoch(), &event, now())? {
-            Ok(_) | Err(Rejected::Unfit { .. }) => Ok(true),
-            Err(Rejected::Fenced { .. } | Rejected::Duplicate | Rejected::TooManyMessages) => {
-                Ok(false)
-            }
         }
     }
 
@@ -611,12 +654,15 @@ impl Claim<'_> {
     }
 }
 
-/// Whether the run got as far as it can. Otherwise another worker may get further.
-fn has_ended(left: &Outcome) -> bool {
-    !matches!(
-        left,
-        Outcome::Interrupted | Outcome::AgentUnusable { .. } | Outcome::BaselineUnusable { .. }
-    )
+/// The journal line of an accepted phase with its note.
+fn accepted(text: &[u8]) -> Option<u64> {
+    #[derive(serde::Deserialize)]
+    struct JournalLine {
+        seq: u64,
+        event: String,
+    }
+    let noted: JournalLine = serde_json::from_slice(text).ok()?;
+    (noted.event == "noted").then_some(noted.seq)
 }
 
 pub(super) fn state_of(folder: &RunFolder) -> Result<Option<State>> {

@@ -41,7 +41,6 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("redgreen bench --compare docs/figures.json", BENCH),
     ("redgreen bench --json", BENCH),
     ("redgreen bench --quick", BENCH),
-    ("redgreen bench fleet scale", BENCH),
     ("redgreen bench models --server URL", BENCH),
     ("redgreen bench models --server http://127.0.0.1:11434/v1 --model qwen2.5-coder:7b", BENCH),
     (

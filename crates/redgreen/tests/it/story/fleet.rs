@@ -1,12 +1,10 @@
 //! Many runs on many workers, with the queue in a folder and on a real NATS server. Workers are
 //! killed, frozen and disconnected; every job ends once, with the result of an undisturbed run.
 
-mod accounts;
 mod chaos;
 mod decisions;
 mod ground;
 mod network;
-mod watching;
 
 use std::time::Duration;
 

@@ -20,14 +20,14 @@ use super::Story;
 use super::steer::run_folder;
 
 /// A server for the story's repository.
-pub(super) struct Server {
+struct Server {
     child: Child,
     port: u16,
     token: String,
 }
 
 impl Server {
-    pub(super) fn start(story: &Story, options: &str) -> Self {
+    fn start(story: &Story, options: &str) -> Self {
         let mut command = story.prepare(&format!("ui --json {options}"));
         let mut child = command
             .stdin(Stdio::null())
@@ -45,7 +45,7 @@ impl Server {
         Self { child, port, token: token.to_owned() }
     }
 
-    pub(super) fn host(&self) -> String {
+    fn host(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
@@ -54,7 +54,7 @@ impl Server {
     }
 
     /// The cookie of a browser that has opened the page before.
-    pub(super) fn cookie(&self) -> String {
+    fn cookie(&self) -> String {
         format!("Cookie: redgreen-{}={}", self.port, self.token)
     }
 
@@ -75,11 +75,11 @@ impl Server {
     }
 
     /// A request with the right host and cookie.
-    pub(super) fn get(&self, path: &str) -> String {
+    fn get(&self, path: &str) -> String {
         self.raw(&format!("GET {path}"), &[&format!("Host: {}", self.host()), &self.cookie()], "")
     }
 
-    pub(super) fn post(&self, path: &str, body: &str) -> String {
+    fn post(&self, path: &str, body: &str) -> String {
         let (host, origin) =
             (format!("Host: {}", self.host()), format!("Origin: http://{}", self.host()));
         self.raw(&format!("POST {path}"), &[&host, &origin, &self.cookie()], body)
@@ -100,7 +100,7 @@ fn id(story: &Story) -> String {
 }
 
 #[track_caller]
-pub(super) fn status(answer: &str, code: u16) {
+fn status(answer: &str, code: u16) {
     assert!(
         answer.starts_with(&format!("HTTP/1.1 {code} ")),
         "{code} is not the status of\n{answer}"

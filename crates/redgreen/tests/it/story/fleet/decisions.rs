@@ -212,7 +212,7 @@ fn short_ids_and_relative_scripts_mean_what_they_say() {
     fleet
         .redgreen("work --until-empty --name one --home @work-one")
         .exits(0)
-        .says("1 delivery done");
+        .says("2 deliveries done");
     fleet
         .redgreen("work --until-empty --name one --home @work-one")
         .exits(0)

@@ -159,14 +159,6 @@ impl Fleet {
         self.spawn(&self.worker(name).replace("--until-empty ", ""))
     }
 
-    /// A worker whose agent cannot work.
-    pub(super) fn start_without_agent(&self, name: &str) -> Child {
-        let broken = "[[plan]]\nfail = { kind = \"crash\" }\n";
-        self.story.script("broken.toml", broken);
-        let line = self.worker(name).replace("--until-empty ", "");
-        self.spawn(&line.replace("@kata.toml", "@broken.toml"))
-    }
-
     /// Starts a worker on its own machine.
     pub(super) fn start_on(&self, machine: usize) -> Child {
         let network = self.network.as_ref().unwrap();
@@ -281,8 +273,8 @@ impl Server {
     }
 
     fn start(story: &Story, namespace: Option<String>) -> Self {
-        // The server reports it if the port is not free any more.
-        let port = free_port();
+        // The port was free a moment ago. The server reports it if that has changed.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let store = story.place("nats");
         let child = Self::spawn(story, port, &store, namespace.clone());
         Self { child, port, store, namespace }
@@ -338,11 +330,6 @@ fn placed(command: Command, namespace: Option<String>) -> Command {
         Some(namespace) => network::within(&namespace, &command),
         None => command,
     }
-}
-
-/// A port that was free a moment ago.
-pub(super) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 #[track_caller]
